@@ -184,3 +184,9 @@ func (n *Node) Setting(setting string) (v []byte, ok bool) {
 	n.fsm.view(func(m *Machine) { v, ok = m.Setting(setting) })
 	return v, ok
 }
+
+// Settings returns the settings' names, in order.
+func (n *Node) Settings() (names []string) {
+	n.fsm.view(func(m *Machine) { names = m.Settings() })
+	return names
+}

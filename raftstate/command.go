@@ -27,6 +27,7 @@ const (
 	KindKVDel           Kind = 41
 	KindSettingPut      Kind = 50
 	KindSettingDel      Kind = 51
+	KindRecovered       Kind = 60
 )
 
 // Client is the random name of one proposer.
@@ -170,6 +171,9 @@ type SettingDel struct {
 	Name string `msgpack:"name"`
 }
 
+// Recovered makes the counters jump.
+type Recovered struct{}
+
 // newBody returns an empty body of the kind, nil for an unknown one.
 func newBody(k Kind) Body {
 	switch k {
@@ -207,6 +211,8 @@ func newBody(k Kind) Body {
 		return &SettingPut{}
 	case KindSettingDel:
 		return &SettingDel{}
+	case KindRecovered:
+		return &Recovered{}
 	}
 	return nil
 }

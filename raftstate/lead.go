@@ -78,6 +78,12 @@ func (n *Node) leaderChanged() {
 	}
 }
 
+// LeaderChanged returns a channel that is closed when the leader changes, as far as this member knows. It is taken before Leader is called.
+func (n *Node) LeaderChanged() <-chan struct{} { return n.leaderWake() }
+
+// Term is Raft's present term.
+func (n *Node) Term() uint64 { return n.raft.CurrentTerm() }
+
 // leaderWake returns a channel that is closed when the leader changes. A caller takes the
 // channel before it looks who leads.
 func (n *Node) leaderWake() <-chan struct{} {

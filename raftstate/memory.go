@@ -18,6 +18,9 @@ type Stores struct {
 	Guard     Guard // nil: the stores do not fail
 }
 
+// HasState reports whether a member has worked with the stores already.
+func HasState(s Stores) (bool, error) { return raft.HasExistingState(s.Log, s.Stable, s.Snapshots) }
+
 // Guard watches over stores on a disk. The member stops when it has failed.
 type Guard interface {
 	// Failed is closed when a write has failed. Nothing is stored any more.

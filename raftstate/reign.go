@@ -16,11 +16,16 @@ var ErrDeposed = fmt.Errorf("this head leads no more: %w", record.ErrClosed)
 // decides because of what it has seen (a node is silent, an actor has to start again) is proposed through its Reign: it is applied in its
 // term only. So a leader that was stopped for a while, and that others have replaced, cannot change the state with a decision of the past.
 type Reign struct {
-	*Node
+	*member // the Node; a field of that name would hide the method Node
 	Changes // hides those of Node
 	fresh   fresh
 	ended   chan struct{}
 }
+
+type member = Node
+
+// Member returns the member whose reign it is.
+func (r *Reign) Member() *Node { return r.member }
 
 // Ended is closed when the member has noticed that it leads no more. Others may lead earlier.
 func (r *Reign) Ended() <-chan struct{} { return r.ended }
@@ -62,7 +67,7 @@ func (n *Node) rule(leading bool) {
 
 // begin waits until the machine shows all that was committed before this member leads.
 func (n *Node) begin() (*Reign, error) {
-	r := &Reign{Node: n, Changes: Changes{n: n, term: n.raft.CurrentTerm()}, ended: make(chan struct{})}
+	r := &Reign{member: n, Changes: Changes{n: n, term: n.raft.CurrentTerm()}, ended: make(chan struct{})}
 	return r, r.Confirm()
 }
 
@@ -80,7 +85,7 @@ func (n *Node) reigns(term uint64) bool {
 
 // Confirm is Node.Confirm, and says besides that the member led in the term of this reign.
 func (r *Reign) Confirm() error {
-	if err := r.Node.Confirm(); err != nil {
+	if err := r.member.Confirm(); err != nil {
 		return err
 	}
 	if r.raft.State() != raft.Leader || r.raft.CurrentTerm() != r.term { // the entry was of this term, or of a later one

@@ -91,7 +91,7 @@ func TestReign_Replaced_ItsDecisionsChangeNothing(t *testing.T) {
 		t.Errorf("term %d after %d", next.Term(), old.Term())
 	}
 	net.Cut(old.Self(), false)
-	if err := old.Node.PutSetting(t.Context(), "s", []byte("second")); err != nil { // of no term: it goes to the new leader
+	if err := old.Member().PutSetting(t.Context(), "s", []byte("second")); err != nil { // of no term: it goes to the new leader
 		t.Fatal(err)
 	}
 	if err := old.PutSetting(t.Context(), "s", []byte("late")); !errors.Is(err, ErrDeposed) || errors.Is(err, record.ErrMayHaveBeenApplied) {

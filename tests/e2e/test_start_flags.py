@@ -323,7 +323,7 @@ def test_a_relative_folder_is_below_the_working_directory(command: Command) -> N
         ("start --head --infeasible hope", "must be raise or wait"),
         ("start --head --node-ip-address 10.0.0.1:5", '"10.0.0.1:5" has a port'),
         ("start --head --node-ip-address no.invalid", '--node-ip-address: the name "no.invalid" leads to no address'),
-        ("start --head --address 10.0.0.1:6379", "--head begins a cluster and --address joins one"),
+        ("start --head --address 10.0.0.1:6379", "joining a cluster needs its token"),
         ("start --address 10.0.0.1:6379 --port 7", "--port is the port of a head"),
         ("start --address 10.0.0.1", '--address: "10.0.0.1" is not HOST:PORT, such as 10.0.0.1:6379'),
         ("start --address 10.0.0.1:6379", "joining a cluster needs its token"),

@@ -32,6 +32,7 @@ func commands(version string) []command {
 		{"start", "start a cluster on this machine, or join one, until `eagleray stop`", runStart},
 		{"stop", "end what `eagleray start` has begun on this machine", runStop},
 		{symmetricName, "start a cluster on all machines on which this command runs, run a program on it, and end it", runSymmetric},
+		{"heads", "show the heads of the cluster, and change who they are", runHeads},
 		{"status", "show nodes, resources and what waits", runStatus},
 		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
 		{"version", "print the version", func(_ []string, out, _ io.Writer) error {

@@ -24,9 +24,6 @@ type nodeConfig struct {
 
 // clusterConfig adds to the configuration of a node what its head is, and how other machines reach it.
 func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (n nodeConfig, err error) {
-	if flags["--head"] != "" && flags["--address"] != "" {
-		return n, errors.New("--head begins a cluster and --address joins one: give one of the two")
-	}
 	host := listenHost(c.NodeIP)
 	insecure := flags["--insecure"] != ""
 	m := &nodeprocess.MemberConfig{Insecure: insecure, Listen: net.JoinHostPort(host, orZero(flags["--node-manager-port"]))}
@@ -53,7 +50,15 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 		m.Token, err = joinToken(flags, base)
 		return n, err
 	}
-	if m.Token, err = headToken(flags, base); err != nil {
+	var others []string // heads of the cluster that this one joins
+	if flags["--address"] == "" {
+		m.Token, err = headToken(flags, base)
+	} else if others, err = headAddresses(flags["--address"]); err != nil {
+		err = fmt.Errorf("--address: %w", err)
+	} else {
+		m.Token, err = joinToken(flags, base)
+	}
+	if err != nil {
 		return n, err
 	}
 	port, given := flags["--port"]
@@ -64,9 +69,12 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	if err != nil {
 		return n, err
 	}
-	n.Head = &headprocess.Config{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state, NodeTimeout: timeout, ExclusiveActors: exclusive}
 	if n.Node.NodeIP == "" {
 		n.Node.NodeIP = nodeprocess.LocalAddress()
+	}
+	n.Head = &headprocess.Config{
+		Listen: net.JoinHostPort(host, port), AnyPort: !given, Host: n.Node.NodeIP, Join: others,
+		Insecure: insecure, Token: m.Token, State: state, NodeTimeout: timeout, ExclusiveActors: exclusive,
 	}
 	return n, nil
 }

@@ -26,7 +26,7 @@ const (
 // startOptions are the flags of start: those that have an effect, those of Ray that have none here, which scripts and
 // operators pass. docs/start.md lists them.
 var startOptions = append([]option{
-	{name: "--head", about: "begin a new cluster on this machine"},
+	{name: "--head", about: "begin a new cluster on this machine, or with --address: add a further head to one"},
 	{name: "--address", value: "HOST:PORT,…", about: "join the cluster of the head at this address"},
 	{name: "--num-cpus", value: "N", about: "CPUs to offer (default: those this process may use)"},
 	{name: "--num-gpus", value: "N", about: "GPUs to offer (default: detected)"},

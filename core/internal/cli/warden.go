@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/headprocess"
 	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/join"
@@ -163,6 +164,9 @@ func (n *node) ready(said map[string]string) {
 	if err := heads.Write(n.dir, list); err != nil {
 		n.log.Error("programs will not find the node by the head's address", "error", err)
 	}
+	if err := writeMember(n.dir, memberNote{n.conf.Node.Member.Token, n.conf.Node.Member.Insecure}); err != nil {
+		n.log.Error("`eagleray heads` will need the token by name", "error", err)
+	}
 	s.Node, s.Number, s.Warnings = daemon.Node, daemon.Number, daemon.Warnings
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -172,15 +176,30 @@ func (n *node) ready(said map[string]string) {
 	n.parent.Close()
 }
 
-// ended tells the head that this node is gone, when nothing of it lives. With the head of this machine the whole cluster ends.
+// ended tells the heads that this node is gone, when nothing of it lives. With its only head the whole cluster ends.
 func (n *node) ended(child string, status int, said string) {
 	n.log.Info("ended", "process", child, "status", status)
-	if child != "daemon" || said == "" || n.conf.Head != nil || planted.Strikes(planted.NoWord) {
+	if child != "daemon" || said == "" || planted.Strikes(planted.NoWord) || n.conf.Head != nil && len(n.otherHeads()) == 0 {
 		return
 	}
 	if err := n.sayEnded(said, status); err != nil {
 		n.log.Warn("the head does not know yet that this node has ended", "error", err)
 	}
+}
+
+// otherHeads returns where the other heads of the cluster are, of a node with a head.
+func (n *node) otherHeads() (list []string) {
+	f, err := headgroup.ReadFile(n.conf.Head.State.Folder(n.dir))
+	if err != nil {
+		return nil
+	}
+	self, err := f.Self()
+	for _, h := range f.Heads {
+		if err == nil && h.Number != self.Number {
+			list = append(list, h.Addresses...)
+		}
+	}
+	return list
 }
 
 func (n *node) sayEnded(said string, status int) error {
@@ -199,7 +218,11 @@ func (n *node) sayEnded(said string, status int) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), nodeprocess.EndedLimit)
 	defer cancel()
-	c := join.Client{Heads: m.Heads, Token: token, Insecure: m.Insecure, Node: id, Release: n.release}
+	list := m.Heads
+	if n.conf.Head != nil {
+		list = n.otherHeads()
+	}
+	c := join.Client{Heads: list, Token: token, Insecure: m.Insecure, Node: id, Release: n.release}
 	return c.Ended(ctx, endText(status))
 }
 

@@ -6,6 +6,8 @@ import "github.com/eagleray/eagleray/core/internal/process"
 type Config struct {
 	Listen   string              `json:"listen"`             // HOST:PORT; without a host: all addresses of the machine
 	AnyPort  bool                `json:"any_port,omitempty"` // take a free port when that one is taken
+	Host     string              `json:"host,omitempty"`     // what other machines call this one; empty: its address
+	Join     []string            `json:"join,omitempty"`     // HOST:PORT of heads of the cluster to join; none: begin a cluster
 	Insecure bool                `json:"insecure,omitempty"`
 	Token    process.TokenSource `json:"token"`
 	State    StateDir            `json:"state"`
@@ -20,6 +22,7 @@ type Config struct {
 // Said is what a head says behind "ready", as JSON.
 type Said struct {
 	Port   int    `json:"port"`
-	Local  string `json:"local"`            // HOST:PORT for processes of this machine
+	Local  string `json:"local"` // HOST:PORT for processes of this machine
+	Number uint32 `json:"number"`
 	Former bool   `json:"former,omitempty"` // it goes on with the cluster of a former run
 }

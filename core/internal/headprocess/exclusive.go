@@ -10,14 +10,19 @@ import (
 // ExclusiveSetting is the setting of a cluster that says whether actors are exclusive whose creators have not said it.
 const ExclusiveSetting = "exclusive_actors"
 
-// exclusive returns the setting. What is given is noted in the state; without it the state's holds.
-func (c *Config) exclusive(ctx context.Context, state *raftstate.Node) (bool, error) {
+// noteExclusive notes in the state what is given.
+func (c *Config) noteExclusive(ctx context.Context, state *raftstate.Node) error {
 	if c.ExclusiveActors == nil {
-		b, known := state.Setting(ExclusiveSetting)
-		return known && string(b) == "true", nil
+		return nil
 	}
 	if err := state.PutSetting(ctx, ExclusiveSetting, fmt.Append(nil, *c.ExclusiveActors)); err != nil {
-		return false, fmt.Errorf("note the setting %s of the cluster: %w", ExclusiveSetting, err)
+		return fmt.Errorf("note the setting %s of the cluster: %w", ExclusiveSetting, err)
 	}
-	return *c.ExclusiveActors, nil
+	return nil
+}
+
+// exclusiveIn returns the setting in the state.
+func exclusiveIn(state *raftstate.Node) bool {
+	b, known := state.Setting(ExclusiveSetting)
+	return known && string(b) == "true"
 }

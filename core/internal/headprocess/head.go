@@ -10,16 +10,18 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/head"
-	"github.com/eagleray/eagleray/core/internal/headlink"
+	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/packages"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
+	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
@@ -75,95 +77,87 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return err
 	}
 	defer near.Close()
+	folder := c.State.Folder(dir)
 	stored, err := c.State.open(dir, log)
 	if err != nil {
 		return err
 	}
 	defer closeStored(stored, log)
-	state, err := raftstate.Open(raftstate.Options{ID: stored.ID(), Stores: stored.Stores()})
-	if err != nil {
-		return fmt.Errorf("cluster state: %w", err)
-	}
-	defer closeState(state, log)
-	if err := awaitState(ctx, state); err != nil {
-		return fmt.Errorf("cluster state: %w", err)
-	}
-	self, authority, err := ownCluster(ctx, state, token, c.Insecure)
+	at := tcp.Addr().(*net.TCPAddr)
+	addresses := c.addresses(at)
+	id, err := c.identify(ctx, folder, stored, linkmsg.HeadAt{ID: stored.ID(), Addresses: addresses}, token, release, log)
 	if err != nil {
 		return err
 	}
-	cert, err := process.OwnCertificate(authority, self)
-	if err != nil {
-		return err
-	}
-	former, err := endFormer(ctx, state, dir, log)
-	if err != nil {
-		return err
-	}
-	timing, err := c.timing(ctx, state)
-	if err != nil {
-		return err
-	}
-	exclusive, err := c.exclusive(ctx, state)
+	cert, err := process.OwnCertificate(id.authority, id.self)
 	if err != nil {
 		return err
 	}
 
-	depot, err := packages.OpenDepot(filepath.Join(c.State.folder(dir), "packages"), runs(state), log)
-	if err != nil {
-		return err
-	}
-
-	server := headlink.NewServer(log)
-	h, err := head.Open(head.Options{State: state, Placer: &nodePlacer{server: server, state: state, log: log}, Log: log})
-	if err != nil {
-		return fmt.Errorf("head: %w", err)
-	}
-	defer h.Close()
-	defer server.Close()
-	server.Judge(headlink.Judge{Timing: timing, Now: process.BootTime, State: state, Exclusive: exclusive})
-	server.Serve(h)
-	following, unfollow := context.WithCancel(context.Background())
-	defer unfollow()
-	go cert.Renew(following, log)
-	follow := func(what func() error) {
-		go func() {
-			if err := what(); following.Err() == nil {
-				log.Error("the head does not follow its state any more", "error", err)
-			}
-		}()
-	}
-	follow(func() error { return server.Follow(following, state) })
-	follow(func() error { return followJobs(following, state, depot) })
-
-	tokens := func() []pki.Token { return []pki.Token{token} }
-	joins := &join.Server{Self: self, Authority: authority, Tokens: tokens, State: state, Release: release, Log: log}
+	// The parts know each other: links carry the messages of the group, and the group says where links go to.
 	var links *link.Links
-	relays := newRelay(func(node uint32) (*link.Link, error) { return links.To(node) }, state, log)
+	control := func(number uint32) (*wire.Peer, error) {
+		k, err := links.To(number)
+		if err != nil {
+			return nil, err
+		}
+		return k.Control()
+	}
+	book := headgroup.NewBook(folder, id.file, log)
+	group := headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Log: log,
+		Dial: func(ctx context.Context, number uint32) (net.Conn, error) {
+			k, err := links.To(number)
+			if err != nil {
+				return nil, err
+			}
+			return k.Raft(ctx)
+		}})
+	defer group.Close()
+	tokens := func() []pki.Token { return []pki.Token{token} }
+	joins := &join.Server{Self: id.self, Authority: id.authority, Tokens: tokens, Heads: group, Release: release, Log: log}
+	office := newOffice()
+	var relays *relay.Relay
+	var depot *packages.Depot
+	running, stop := context.WithCancel(context.Background())
+	defer stop()
 	links, err = link.Open(link.Config{
-		Self: self, TLS: cert.TLS(), Tokens: tokens, Resolve: func(uint32) []string { return nil }, // nodes dial
-		Serve: func(from uint32, s *link.Stream) { relays.Serve(from, s, s.Target()) },
-		Bulk:  depot.Serve,
+		Self: id.self, TLS: cert.TLS(), Tokens: tokens, Resolve: book.Addresses, // nodes dial, and heads dial each other
+		Keep: book.Has, Raft: group.Serve,
+		Serve: func(from uint32, s *link.Stream) {
+			if isConversation(s) {
+				office.converse(running, from, s)
+				return
+			}
+			relays.Serve(from, s, s.Target())
+		},
+		Bulk: func(from uint32, c net.Conn) { depot.Serve(from, c) },
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
-			server.Connected(from, p)
-			return process.Handler(server.Handle)
+			group.Connected(p)
+			return process.Handler(func(m *wire.Message) bool { return book.Has(from) && group.Handle(m) })
 		},
 		Down:  func(node uint32, why error) { log.Warn("the connection with a node is lost", "node", node, "why", why) },
-		Admit: func(peer pki.Identity) error { return admit(state, peer) },
+		Admit: func(peer pki.Identity) error { return admit(joins.State, peer) },
 		Join:  joins.Serve, Session: process.LinkSession, Log: log,
 	})
 	if err != nil {
 		return err
 	}
 	defer links.Close()
-	follow(func() error {
-		return eachDeadNode(following, state, func(n record.Node) {
-			server.Forget(n.Number)
-			if n.Number != process.HeadNumber {
-				links.Dead(n.Number)
-			}
-		})
-	})
+	options := raftstate.Options{ID: stored.ID(), Stores: stored.Stores(), Transport: group.Transport(), Forwarder: group}
+	if id.first {
+		options.Voters = []raftstate.Voter{{ID: stored.ID(), Address: stored.ID()}}
+	}
+	state, err := raftstate.Open(options)
+	if err != nil {
+		return fmt.Errorf("cluster state: %w", err)
+	}
+	defer closeState(state, log)
+	joins.State = state
+	if depot, err = packages.OpenDepot(filepath.Join(folder, "packages"), runs(state), log); err != nil {
+		return err
+	}
+	relays = newRelay(links.To, state, log)
+	group.Begin(state)
 	for _, l := range []net.Listener{tcp, near} {
 		go func() {
 			if err := links.Listen(l); err != nil {
@@ -171,9 +165,40 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			}
 		}()
 	}
-	at := tcp.Addr().(*net.TCPAddr)
-	log.Info("serving", "session", dir, "cluster", self.Cluster, "address", at.String(), "tls", cert != nil)
-	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former})
+	former, err := c.note(ctx, state, group, id, token, dir, addresses, log)
+	if err != nil {
+		return err
+	}
+	go cert.Renew(running, log)
+	follow := func(what func() error) {
+		go func() {
+			if err := what(); running.Err() == nil {
+				log.Error("the head does not follow its state any more", "error", err)
+			}
+		}()
+	}
+	follow(func() error { return followJobs(running, state, depot) })
+	follow(func() error {
+		return eachDeadNode(running, state, func(n record.Node) {
+			if !book.Has(n.Number) && n.Number != process.HeadNumber {
+				links.Dead(n.Number)
+			}
+		})
+	})
+	unfit := make(chan error, 1)
+	ruled := make(chan struct{})
+	go func() {
+		defer close(ruled)
+		if err := office.rule(running, &c, state, group, log); err != nil {
+			unfit <- err
+		}
+	}()
+	defer func() {
+		stop()
+		<-ruled
+	}()
+	log.Info("serving", "session", dir, "cluster", id.self.Cluster, "head", id.self.Number, "address", at.String(), "tls", cert != nil)
+	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former, Number: id.self.Number})
 	if err != nil {
 		return err
 	}
@@ -184,10 +209,84 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	select {
 	case <-term:
 		log.Info("SIGTERM: ending")
+		handOver(state, log)
 		return nil
+	case err := <-unfit:
+		return err
 	case <-state.Failed(): // nothing can be committed any more, so nobody is served any more
 		return fmt.Errorf("cluster state: %w", state.Err())
 	}
+}
+
+// note writes into the state what this head has been told. When it returns, this head's state has all that was committed before it began.
+func (c *Config) note(ctx context.Context, state *raftstate.Node, group *headgroup.Group, id *identity, token pki.Token, dir string, addresses []string, log *slog.Logger) (former bool, err error) {
+	if err := group.Note(ctx, addresses); err != nil {
+		if stopped := state.Err(); stopped != nil {
+			err = stopped
+		}
+		return false, fmt.Errorf("cluster state: %w", noMajority(state, err))
+	}
+	if err := id.noteCluster(ctx, state, token); err != nil {
+		return false, err
+	}
+	if former, err = endFormer(ctx, state, id.self.Number, dir, log); err != nil {
+		return former, err
+	}
+	if err := c.noteTimeout(ctx, state); err != nil {
+		return former, err
+	}
+	return former, c.noteExclusive(ctx, state)
+}
+
+// noMajority says of a head that cannot read its state why that may be so.
+func noMajority(state *raftstate.Node, err error) error {
+	voters := 0
+	for _, m := range state.Members() {
+		if m.Voter {
+			voters++
+		}
+	}
+	if voters > 1 && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%d of the %d heads with a vote have to run and reach each other, and they do not: start the others, too. If their machines are lost for good, see `eagleray heads recover --help` (%w)", voters/2+1, voters, err)
+	}
+	return err
+}
+
+// handOverLimit is how long a head that ends waits for another one to lead.
+const handOverLimit = 2 * time.Second
+
+// handOver has another head lead, if there is one, so that nobody waits for an election.
+func handOver(state *raftstate.Node, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), handOverLimit)
+	defer cancel()
+	voters := 0
+	for _, m := range state.Members() {
+		if m.Voter {
+			voters++
+		}
+	}
+	if voters < 2 || state.Leader() != state.Self() {
+		return
+	}
+	reign, err := state.Lead(ctx)
+	if err == nil {
+		err = reign.TransferTo(ctx, "")
+	}
+	if err != nil {
+		log.Warn("this head ends, and no other one has taken over yet", "error", err)
+	}
+}
+
+// addresses returns where other machines reach this head.
+func (c *Config) addresses(at *net.TCPAddr) []string {
+	host := c.Host
+	if host == "" {
+		host = at.IP.String()
+		if at.IP.IsUnspecified() {
+			host = "127.0.0.1"
+		}
+	}
+	return []string{net.JoinHostPort(host, fmt.Sprint(at.Port))}
 }
 
 // listenNear listens at a Unix socket. A head that was killed has left its own there.
@@ -210,12 +309,15 @@ func localOf(at *net.TCPAddr) string {
 	return net.JoinHostPort("127.0.0.1", fmt.Sprint(at.Port))
 }
 
-// admit says which members may connect to the head: nodes that are not dead.
-func admit(state *raftstate.Node, peer pki.Identity) error {
+// admit says which members may connect to the head: other heads, and nodes that are not dead.
+func admit(state join.State, peer pki.Identity) error {
+	if peer.Role == pki.RoleHead {
+		return nil
+	}
 	if peer.Role != pki.RoleNode {
 		return fmt.Errorf("a %s has nothing to say to a head", peer.Role)
 	}
-	for _, n := range state.ListNodes() {
+	for _, n := range state.(*raftstate.Node).ListNodes() {
 		if n.Number == peer.Number && n.State == record.NodeDead {
 			return fmt.Errorf("%w: node %d (%s)", link.ErrDead, n.Number, n.Reason)
 		}

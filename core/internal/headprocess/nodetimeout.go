@@ -30,41 +30,69 @@ func duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
-// formerFence is for how long after the beginning of this head nodes may still believe what a head before it has promised.
-func formerFence(state *raftstate.Node) time.Duration {
-	dead := alive.DefaultDead
-	if b, known := state.Setting(TimeoutSetting); known {
-		ms, _ := strconv.ParseInt(string(b), 10, 64)
-		dead = duration(float64(ms) / 1000)
-	} else if len(state.ListNodes()) == 0 {
-		return 0 // a new cluster
+// formerSetting is the node_timeout that the cluster had before the present one was given. Nodes may still believe what a head has promised then.
+const formerSetting = "node_timeout_before"
+
+// noteTimeout notes in the state the node_timeout that is given, and the one before.
+func (c *Config) noteTimeout(ctx context.Context, state *raftstate.Node) error {
+	if c.NodeTimeout == 0 {
+		return nil
 	}
-	t, _ := alive.NewTiming(dead)
-	return t.Fence
+	t, err := alive.NewTiming(duration(c.NodeTimeout))
+	if err != nil {
+		return process.NewBadConfig(err)
+	}
+	before, known, err := timeoutIn(state, TimeoutSetting)
+	switch {
+	case err != nil:
+		return err
+	case known:
+	case len(state.ListNodes()) == 0: // a new cluster
+		before = t.Dead
+	default:
+		before = alive.DefaultDead
+	}
+	for _, x := range []struct {
+		name string
+		time time.Duration
+	}{{formerSetting, before}, {TimeoutSetting, t.Dead}} {
+		if err := state.PutSetting(ctx, x.name, strconv.AppendInt(nil, x.time.Milliseconds(), 10)); err != nil {
+			return fmt.Errorf("note the %s of the cluster: %w", TimeoutSetting, err)
+		}
+	}
+	return nil
 }
 
-// timing returns the times of the cluster. A node_timeout that is given is noted in the state; without one the state's holds.
-func (c *Config) timing(ctx context.Context, state *raftstate.Node) (t alive.Timing, err error) {
-	dead := alive.DefaultDead
-	switch b, known := state.Setting(TimeoutSetting); {
-	case c.NodeTimeout != 0:
-		dead = duration(c.NodeTimeout)
-	case known:
-		ms, err := strconv.ParseInt(string(b), 10, 64)
-		if err != nil {
-			return t, fmt.Errorf("the setting %s of the cluster's state: %w", TimeoutSetting, err)
-		}
-		dead = duration(float64(ms) / 1000)
+// timeoutIn reads a time from the state.
+func timeoutIn(state *raftstate.Node, name string) (t time.Duration, known bool, err error) {
+	b, known := state.Setting(name)
+	if !known {
+		return 0, false, nil
+	}
+	ms, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil {
+		return 0, true, fmt.Errorf("the setting %s of the cluster's state: %w", name, err)
+	}
+	return duration(float64(ms) / 1000), true, nil
+}
+
+// timingOf returns the times of the cluster, as the state has them.
+func timingOf(state *raftstate.Node) (t alive.Timing, err error) {
+	dead, known, err := timeoutIn(state, TimeoutSetting)
+	if err != nil {
+		return t, err
+	}
+	if !known {
+		dead = alive.DefaultDead
 	}
 	if t, err = alive.NewTiming(dead); err != nil {
-		return t, process.NewBadConfig(err)
+		return t, err
 	}
-	if c.NodeTimeout == 0 {
-		return t, nil
+	former, known, err := timeoutIn(state, formerSetting)
+	if err != nil || !known {
+		return t, err
 	}
-	t.Fence = max(t.Fence, formerFence(state))
-	if err := state.PutSetting(ctx, TimeoutSetting, strconv.AppendInt(nil, dead.Milliseconds(), 10)); err != nil {
-		return t, fmt.Errorf("note the %s of the cluster: %w", TimeoutSetting, err)
-	}
-	return t, nil
+	f, err := alive.NewTiming(former)
+	t.Fence = max(t.Fence, f.Fence)
+	return t, err
 }

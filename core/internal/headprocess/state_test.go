@@ -11,7 +11,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/alive"
-	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -33,25 +32,6 @@ func newState(t *testing.T) *raftstate.Node {
 		t.Fatal(err)
 	}
 	return state
-}
-
-func TestOwnCluster_SecondHeadOfOneState_IsTheSameClusterAndNeedsItsToken(t *testing.T) {
-	state, token := newState(t), pki.NewToken("here")
-	first, authority, err := ownCluster(t.Context(), state, token, false)
-	if err != nil || authority == nil || first.Role != pki.RoleHead {
-		t.Fatalf("%+v, %v, %v", first, authority, err)
-	}
-	second, again, err := ownCluster(t.Context(), state, token, false)
-	if err != nil || second != first || string(again.Certificate()) != string(authority.Certificate()) {
-		t.Errorf("%+v after %+v, %v", second, first, err)
-	}
-	var wrong *process.BadConfig
-	if _, _, err := ownCluster(t.Context(), state, pki.NewToken("elsewhere"), false); !errors.As(err, &wrong) {
-		t.Errorf("with another token: %v", err)
-	}
-	if third, none, err := ownCluster(t.Context(), state, token, true); err != nil || third != first || none != nil {
-		t.Errorf("without TLS: %+v, %v, %v", third, none, err)
-	}
 }
 
 // register puts a node into the state.
@@ -78,29 +58,38 @@ func dead(state *raftstate.Node) map[uint32]bool {
 func TestEndFormer_HeadOfAnotherSession_ItsNodeIsDeadAndTheOthersAreNot(t *testing.T) {
 	state, log := newState(t), slog.New(slog.DiscardHandler)
 	for range 2 { // the first head of a cluster, and the same one started again
-		if former, err := endFormer(t.Context(), state, "/s-1", log); former || err != nil {
+		if former, err := endFormer(t.Context(), state, process.HeadNumber, "/s-1", log); former || err != nil {
 			t.Fatal(former, err)
 		}
 	}
 	register(t, state, 1, true, "/s-1")
 	register(t, state, 2, false, "/s-1")
-	if former, err := endFormer(t.Context(), state, "/s-2", log); !former || err != nil {
+	if former, err := endFormer(t.Context(), state, process.HeadNumber, "/s-2", log); !former || err != nil {
 		t.Fatal(former, err)
 	}
 	if d := dead(state); len(d) != 1 || !d[1] {
 		t.Errorf("dead: %v, want the former head's node", d)
 	}
 	register(t, state, 3, true, "/s-2")
-	if former, err := endFormer(t.Context(), state, "/s-2", log); former || err != nil || len(dead(state)) != 1 {
+	if former, err := endFormer(t.Context(), state, process.HeadNumber, "/s-2", log); former || err != nil || len(dead(state)) != 1 {
 		t.Errorf("started again in its session: %v, %v, dead: %v", former, err, dead(state))
 	}
+}
+
+// timingAfter returns the times of a cluster whose head was started with that node_timeout; 0: with none.
+func timingAfter(t *testing.T, state *raftstate.Node, seconds float64) (alive.Timing, error) {
+	t.Helper()
+	if err := (&Config{NodeTimeout: seconds}).noteTimeout(t.Context(), state); err != nil {
+		return alive.Timing{}, err
+	}
+	return timingOf(state)
 }
 
 func TestTiming_NodeTimeout_IsKeptInTheState(t *testing.T) {
 	state := newState(t)
 	timeout := func(seconds float64) time.Duration {
 		t.Helper()
-		timing, err := (&Config{NodeTimeout: seconds}).timing(t.Context(), state)
+		timing, err := timingAfter(t, state, seconds)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,14 +109,14 @@ func TestTiming_NodeTimeout_IsKeptInTheState(t *testing.T) {
 		if err := CheckTimeout(seconds); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("is %v seconds, and must be from 5s to 1m0s", seconds)) {
 			t.Errorf("%v: %v", seconds, err)
 		}
-		if _, err := (&Config{NodeTimeout: seconds}).timing(t.Context(), state); !errors.As(err, &wrong) {
+		if _, err := timingAfter(t, state, seconds); !errors.As(err, &wrong) {
 			t.Errorf("%v: %v", seconds, err)
 		}
 	}
 	if err := state.PutSetting(t.Context(), TimeoutSetting, []byte("soon")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := new(Config).timing(t.Context(), state); err == nil {
+	if _, err := timingAfter(t, state, 0); err == nil {
 		t.Error("a setting that is no number is accepted")
 	}
 }
@@ -139,7 +128,7 @@ func TestTiming_ShorterNodeTimeout_FenceIsThatOfTheOneBefore(t *testing.T) {
 		seconds float64
 		fence   time.Duration
 	}{{20, 24 * time.Second}, {5, 24 * time.Second}, {5, 6 * time.Second}, {0, 6 * time.Second}, {10, 12 * time.Second}} {
-		timing, err := (&Config{NodeTimeout: c.seconds}).timing(t.Context(), state)
+		timing, err := timingAfter(t, state, c.seconds)
 		if err != nil || timing.Fence != c.fence {
 			t.Errorf("node_timeout %v: %v, %v", c.seconds, timing.Fence, err)
 		}
@@ -148,7 +137,7 @@ func TestTiming_ShorterNodeTimeout_FenceIsThatOfTheOneBefore(t *testing.T) {
 	if err := old.RegisterNode(t.Context(), record.Node{ID: ids.Node{1}}); err != nil {
 		t.Fatal(err)
 	}
-	if timing, err := (&Config{NodeTimeout: 5}).timing(t.Context(), old); err != nil || timing.Fence != 12*time.Second {
+	if timing, err := timingAfter(t, old, 5); err != nil || timing.Fence != 12*time.Second {
 		t.Errorf("after the default: %v, %v", timing.Fence, err)
 	}
 }
@@ -160,8 +149,8 @@ func TestExclusive_IsKeptInTheState(t *testing.T) {
 		given *bool
 		want  bool
 	}{{nil, false}, {&yes, true}, {nil, true}, {&no, false}, {nil, false}} {
-		if got, err := (&Config{ExclusiveActors: c.given}).exclusive(t.Context(), state); err != nil || got != c.want {
-			t.Errorf("given %v: %v, %v", c.given, got, err)
+		if err := (&Config{ExclusiveActors: c.given}).noteExclusive(t.Context(), state); err != nil || exclusiveIn(state) != c.want {
+			t.Errorf("given %v: %v, %v", c.given, exclusiveIn(state), err)
 		}
 	}
 }

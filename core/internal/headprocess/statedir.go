@@ -16,8 +16,8 @@ type StateDir struct {
 	From string `json:"from,omitempty"` // the flag or the variable that names it
 }
 
-// folder returns the folder, which is in that of the session if none is given.
-func (s *StateDir) folder(session string) string {
+// Folder returns the folder, which is in that of the session if none is given.
+func (s *StateDir) Folder(session string) string {
 	if s.Path == "" {
 		return filepath.Join(session, process.HeadState)
 	}
@@ -27,7 +27,7 @@ func (s *StateDir) folder(session string) string {
 // open opens the folder. Another head may have it, or it may be damaged: see raftlog.Open.
 func (s *StateDir) open(session string, log *slog.Logger) (*raftlog.Dir, error) {
 	if s.Path == "" {
-		return raftlog.Open(s.folder(session), raftlog.Options{Log: log})
+		return raftlog.Open(s.Folder(session), raftlog.Options{Log: log})
 	}
 	d, err := raftlog.Open(s.Path, raftlog.Options{Log: log})
 	if err == nil {

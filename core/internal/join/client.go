@@ -39,6 +39,9 @@ type Membership struct {
 	Keys     *pki.Keys // with the certificate; nil without TLS
 	Address  string    // the IP address of this machine on the way to the head
 	Warning  string    // that the head is of another release; empty: it is of the same
+
+	Heads  linkmsg.Heads // as the head that has answered knows them
+	Sealed []byte        // for a head: the authority, sealed with the token; none without TLS
 }
 
 // Join asks for a number and, with TLS, for a certificate.
@@ -48,60 +51,132 @@ func (c *Client) Join(ctx context.Context) (m Membership, err error) {
 			return m, err
 		}
 	}
-	var head string
-	m.Identity, m.Address, head, err = c.certify(ctx, linkmsg.JoinNode, m.Keys)
-	if err == nil {
-		m.Warning = linkmsg.OtherRelease("the head of the cluster", head, c.Release)
+	return m, c.become(ctx, linkmsg.Join{Kind: linkmsg.JoinNode}, &m)
+}
+
+// JoinHead asks for a number as a further head, with the name and the addresses that it has. The head signs its certificates itself, with the authority.
+func (c *Client) JoinHead(ctx context.Context, at linkmsg.HeadAt) (m Membership, err error) {
+	if !c.Insecure { // the certificate is not used; it shows that the authority may sign for this head
+		if m.Keys, err = pki.NewKeys(); err != nil {
+			return m, err
+		}
 	}
-	return m, err
+	return m, c.become(ctx, linkmsg.Join{Kind: linkmsg.JoinHead, Head: at}, &m)
+}
+
+// become asks to be a node or a head.
+func (c *Client) become(ctx context.Context, q linkmsg.Join, m *Membership) error {
+	id, address, joined, err := c.certify(ctx, q, m.Keys)
+	if err != nil {
+		return err
+	}
+	m.Identity, m.Address, m.Heads, m.Sealed = id, address, joined.Heads, joined.Sealed
+	m.Warning = linkmsg.OtherRelease("the head of the cluster", joined.Release, c.Release)
+	return nil
+}
+
+// Where asks where the heads are, at all addresses until one answers.
+func (c *Client) Where(ctx context.Context) (linkmsg.Heads, error) {
+	_, joined, _, err := c.once(ctx, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinHeads})
+	return joined.Heads, err
+}
+
+// Status asks the head that leads for what it knows of all heads.
+func (c *Client) Status(ctx context.Context) ([]linkmsg.HeadStatus, error) {
+	joined, err := c.askLeader(ctx, linkmsg.Join{Kind: linkmsg.JoinHeads})
+	return joined.Status, err
+}
+
+// Change has the heads do something. Nil number: the heads choose.
+func (c *Client) Change(ctx context.Context, what linkmsg.HeadChange, number *uint32) error {
+	q := linkmsg.Join{Kind: linkmsg.JoinAdmin, Change: what, Given: number != nil}
+	if number != nil {
+		q.Head.Number = *number
+	}
+	_, err := c.askLeader(ctx, q)
+	return err
+}
+
+// ErrNoLeader says that no head leads at present, or that the one that leads cannot be reached from here.
+var ErrNoLeader = errors.New("no head that leads can be reached: a majority of the heads with a vote must run and reach each other")
+
+// leaderLimit is how long a leader is looked for.
+const leaderLimit = 20 * time.Second
+
+// askLeader asks at the addresses until the head that leads has answered.
+func (c *Client) askLeader(ctx context.Context, q linkmsg.Join) (linkmsg.Joined, error) {
+	ctx, cancel := context.WithTimeout(ctx, leaderLimit)
+	defer cancel()
+	at := *c
+	for {
+		_, joined, _, err := at.ask(ctx, pki.Ask{}, q)
+		if err == nil && !joined.NotLeader || final(err) {
+			return joined, err
+		}
+		at.Heads = c.Heads
+		for _, h := range joined.Heads.All {
+			if err == nil && joined.Heads.Leads && h.Number == joined.Heads.Leader && h.Number != joined.Heads.From {
+				at.Heads = h.Addresses
+			}
+		}
+		select {
+		case <-time.After(tryPause):
+		case <-ctx.Done():
+			return joined, errors.Join(ErrNoLeader, err)
+		}
+	}
 }
 
 // Renew installs a new certificate for the number that the keys have.
 func (c *Client) Renew(ctx context.Context, keys *pki.Keys) error {
-	_, _, _, err := c.certify(ctx, linkmsg.JoinRenew, keys)
+	_, _, _, err := c.certify(ctx, linkmsg.Join{Kind: linkmsg.JoinRenew}, keys)
 	return err
 }
 
 // Ended says that no process of the node lives any more. It tries once at each address.
 func (c *Client) Ended(ctx context.Context, reason string) error {
-	_, _, _, err := c.once(ctx, pki.Ask{}, linkmsg.JoinEnded, reason)
+	_, _, _, err := c.once(ctx, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinEnded, Reason: cut(reason)})
 	return err
 }
 
-// certify asks for an identity, and installs its certificate. Nil keys: there is none. It returns the release of the head, too.
-func (c *Client) certify(ctx context.Context, kind linkmsg.JoinKind, keys *pki.Keys) (id pki.Identity, address, release string, err error) {
+// certify asks for an identity, and installs its certificate. Nil keys: there is none. It returns the whole answer of the head, too.
+func (c *Client) certify(ctx context.Context, q linkmsg.Join, keys *pki.Keys) (id pki.Identity, address string, joined linkmsg.Joined, err error) {
 	var ask pki.Ask
 	if keys != nil {
 		if ask.Request, err = keys.Request(); err != nil {
-			return id, "", "", err
+			return id, "", joined, err
 		}
 	}
-	answer, joined, address, err := c.ask(ctx, ask, kind)
+	var answer pki.Answer
+	answer, joined, address, err = c.ask(ctx, ask, q)
 	if err != nil {
-		return id, "", "", err
+		return id, "", joined, err
 	}
-	if id, err = pki.ParseIdentity(joined.Identity); err != nil {
-		return id, "", "", fmt.Errorf("the head's answer: %w", err)
+	if id, err = pki.ParseIdentity(joined.Identity); err == nil {
+		err = joined.Heads.Check()
+	}
+	if err != nil {
+		return id, "", joined, fmt.Errorf("the head's answer: %w", err)
 	}
 	if keys == nil {
-		return id, address, joined.Release, nil
+		return id, address, joined, nil
 	}
 	certified, err := keys.Install(answer.Cert, answer.Authorities)
 	if err == nil && certified != id {
 		err = fmt.Errorf("%w: it is for %s, and the head has said %s", pki.ErrCertificate, certified, id)
 	}
 	if err != nil {
-		return id, "", "", fmt.Errorf("the head's answer: %w", err)
+		return id, "", joined, fmt.Errorf("the head's answer: %w", err)
 	}
-	return id, address, joined.Release, nil
+	return id, address, joined, nil
 }
 
 // ask tries all addresses until one answers, the patience is over, or it is clear that trying does not help.
-func (c *Client) ask(ctx context.Context, ask pki.Ask, kind linkmsg.JoinKind) (pki.Answer, linkmsg.Joined, string, error) {
+func (c *Client) ask(ctx context.Context, ask pki.Ask, q linkmsg.Join) (pki.Answer, linkmsg.Joined, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	for {
-		answer, joined, address, err := c.once(ctx, ask, kind, "")
+		answer, joined, address, err := c.once(ctx, ask, q)
 		if err == nil || final(err) {
 			return answer, joined, address, err
 		}
@@ -117,11 +192,11 @@ func (c *Client) ask(ctx context.Context, ask pki.Ask, kind linkmsg.JoinKind) (p
 }
 
 // once tries each address once.
-func (c *Client) once(ctx context.Context, ask pki.Ask, kind linkmsg.JoinKind, reason string) (pki.Answer, linkmsg.Joined, string, error) {
+func (c *Client) once(ctx context.Context, ask pki.Ask, q linkmsg.Join) (pki.Answer, linkmsg.Joined, string, error) {
 	var failed []string
 	var causes []error
 	for _, head := range c.Heads {
-		answer, joined, address, err := c.try(ctx, head, ask, kind, reason)
+		answer, joined, address, err := c.try(ctx, head, ask, q)
 		if err == nil || final(err) {
 			return answer, joined, address, err
 		}
@@ -148,10 +223,9 @@ func final(err error) bool {
 		errors.As(err, &f) && f.Code == fault.VersionMismatch
 }
 
-func (c *Client) try(ctx context.Context, head string, ask pki.Ask, kind linkmsg.JoinKind, reason string) (answer pki.Answer, joined linkmsg.Joined, address string, err error) {
-	body, err := linkmsg.Encode("the request to join", &linkmsg.Join{
-		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: c.Release, Kind: kind, Node: c.Node, Reason: cut(reason),
-	})
+func (c *Client) try(ctx context.Context, head string, ask pki.Ask, q linkmsg.Join) (answer pki.Answer, joined linkmsg.Joined, address string, err error) {
+	q.Version, q.MinVersion, q.Release, q.Node = linkmsg.Version, linkmsg.MinVersion, c.Release, c.Node
+	body, err := linkmsg.Encode("the request to join", &q)
 	if err != nil {
 		return answer, joined, "", err
 	}

@@ -57,6 +57,16 @@ func (s *playedState) NodeGone(_ context.Context, id ids.Node, reason string, _ 
 	return nil
 }
 
+func (s *playedState) Heads() linkmsg.Heads { return linkmsg.Heads{} }
+
+func (s *playedState) Status() ([]linkmsg.HeadStatus, bool) { return nil, false }
+
+func (s *playedState) AddHead(context.Context, linkmsg.HeadAt) (uint32, error) { return 77, nil }
+
+func (s *playedState) Change(context.Context, linkmsg.HeadChange, uint32, bool) (bool, error) {
+	return false, nil
+}
+
 // fail lets NodeNumber fail.
 func (s *playedState) fail(err error) {
 	s.mu.Lock()
@@ -111,7 +121,7 @@ func newLoggingHead(t *testing.T, insecure bool, log *slog.Logger) *playedHead {
 	h := &playedHead{state: &playedState{nodes: map[ids.Node]record.Node{}}, token: pki.NewToken("the test")}
 	self := pki.Identity{Cluster: pki.NewCluster(), Generation: 3, Role: pki.RoleHead}
 	tokens := func() []pki.Token { return []pki.Token{h.token} }
-	h.server = &Server{Self: self, Tokens: tokens, State: h.state, Release: "2.0", Log: log}
+	h.server = &Server{Self: self, Tokens: tokens, State: h.state, Heads: h.state, Release: "2.0", Log: log}
 	var config func(...string) *tls.Config
 	if !insecure {
 		config = h.certify(t, self)

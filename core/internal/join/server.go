@@ -23,12 +23,24 @@ type State interface {
 	NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error
 }
 
+// Heads are the heads of the cluster. headgroup.Group has these methods.
+type Heads interface {
+	// Heads returns what this head knows of the heads, and Status what it knows besides if it leads.
+	Heads() linkmsg.Heads
+	Status() (list []linkmsg.HeadStatus, leads bool)
+	// AddHead notes a further head, and returns its number: the one that it has had before, or a new one.
+	AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error)
+	// Change does something with a head. It reports false, without an error, if only the head that leads can do it.
+	Change(ctx context.Context, what linkmsg.HeadChange, number uint32, given bool) (done bool, err error)
+}
+
 // Server answers processes that join, as a head.
 type Server struct {
 	Self      pki.Identity       // of the head: nodes get its cluster and generation
 	Authority *pki.Authority     // nil: without TLS nobody gets a certificate
 	Tokens    func() []pki.Token // those of the cluster
 	State     State
+	Heads     Heads
 	Release   string // of this program
 	Log       *slog.Logger
 }
@@ -56,22 +68,36 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 	if err := linkmsg.CheckRelease("the node at "+who, q.Release, s.Release, q.Version, q.MinVersion); err != nil {
 		return a, err
 	}
-	if q.Node == (ids.Node{}) {
+	aboutHeads := q.Kind == linkmsg.JoinHead || q.Kind == linkmsg.JoinHeads || q.Kind == linkmsg.JoinAdmin
+	if q.Node == (ids.Node{}) && !aboutHeads {
 		return a, fault.New(fault.BadRequest, "the request of %s names no node", who)
 	}
 	if text := linkmsg.OtherRelease("the node at "+who, q.Release, s.Release); text != "" && q.Kind == linkmsg.JoinNode {
 		s.Log.Warn(text, "node", q.Node)
 	}
 	joined := linkmsg.Joined{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: s.Release}
-	if q.Kind == linkmsg.JoinEnded {
+	switch q.Kind {
+	case linkmsg.JoinEnded:
 		err = s.ended(ctx, &q)
-	} else {
+	case linkmsg.JoinHeads:
+		var leads bool
+		joined.Status, leads = s.Heads.Status()
+		joined.NotLeader = !leads
+	case linkmsg.JoinAdmin:
+		var done bool
+		done, err = s.Heads.Change(ctx, q.Change, q.Head.Number, q.Given)
+		joined.NotLeader = !done
+	default:
 		var id pki.Identity
 		if id, err = s.identity(ctx, &q); err == nil {
 			joined.Identity = id.String()
 			err = s.certify(id, ask.Request, &a)
 		}
+		if q.Kind == linkmsg.JoinHead && s.Authority != nil {
+			joined.Sealed = s.Authority.Seal(s.Tokens()[0])
+		}
 	}
+	joined.Heads = s.Heads.Heads()
 	if err == nil {
 		a.Body, err = linkmsg.Encode("the answer to "+who, &joined)
 	}
@@ -96,6 +122,15 @@ func (s *Server) identity(ctx context.Context, q *linkmsg.Join) (pki.Identity, e
 			return id, fault.New(fault.BadRequest, "node %s is not alive in this cluster, so it gets no new certificate", q.Node)
 		}
 		id.Number = old.Number
+	case linkmsg.JoinHead:
+		if err := linkmsg.CheckHeads([]linkmsg.HeadAt{q.Head}); err != nil {
+			return id, fault.New(fault.BadRequest, "the head that wants to join: %v", err)
+		}
+		var err error
+		id.Role = pki.RoleHead
+		if id.Number, err = s.Heads.AddHead(ctx, q.Head); err != nil {
+			return id, fmt.Errorf("add a head: %w", err)
+		}
 	default:
 		return id, fault.New(fault.BadRequest, "this head does not know the request %.40q", q.Kind)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/resume"
 )
 
@@ -98,8 +99,8 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 		l.refuse(m, err)
 		return err
 	}
-	if g.kind == forBulk {
-		return l.acceptBulk(ctx, nc, m)
+	if g.kind != forLink {
+		return l.acceptOwn(ctx, nc, m, g.kind)
 	}
 	return l.acceptLink(nc, m, g.body)
 }
@@ -112,8 +113,12 @@ func (l *Links) admits(m *member, g greeting) error {
 	if g.to != l.c.Self.Number {
 		return fmt.Errorf("%w: here is %s %d, and not node %d", ErrStranger, l.c.Self.Role, l.c.Self.Number, g.to)
 	}
-	if g.kind != forLink && g.kind != forBulk {
+	switch {
+	case g.kind == forLink || g.kind == forBulk:
+	case g.kind != forRaft:
 		return fmt.Errorf("%w: purpose %d is not known", ErrGreeting, g.kind)
+	case l.c.Raft == nil || m.peer.Role != pki.RoleHead:
+		return fmt.Errorf("%w: only heads replicate the cluster's state, and only with each other", ErrStranger)
 	}
 	return l.c.Admit(m.peer)
 }

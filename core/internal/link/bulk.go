@@ -21,12 +21,23 @@ type bulkConn struct {
 // Bulk dials a connection of its own to the node, for much data. Each node may have dialed BulkConns of them to another
 // one; Bulk waits while there are as many. The connection ends when it breaks, when the node is dead, or when the session is lost.
 func (k *Link) Bulk(ctx context.Context) (net.Conn, error) {
+	return k.own(ctx, "bulk connection", forBulk, k.places)
+}
+
+// Raft dials a connection of its own to another head, for what Raft says. The connection ends as a bulk connection does. Each head may have dialed
+// RaftConns of them to another one; Raft waits while there are as many.
+func (k *Link) Raft(ctx context.Context) (net.Conn, error) {
+	return k.own(ctx, "connection for the replicated state", forRaft, k.raftPlaces)
+}
+
+// own dials a connection of its own for a purpose.
+func (k *Link) own(ctx context.Context, what string, kind byte, places chan struct{}) (net.Conn, error) {
 	select {
-	case k.places <- struct{}{}:
+	case places <- struct{}{}:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("bulk connection to node %d: all %d are in use: %w", k.node, BulkConns, context.Cause(ctx))
+		return nil, fmt.Errorf("%s to node %d: all %d are in use: %w", what, k.node, cap(places), context.Cause(ctx))
 	case <-k.links.ctx.Done():
-		return nil, fmt.Errorf("bulk connection to node %d: %w", k.node, ErrClosed)
+		return nil, fmt.Errorf("%s to node %d: %w", what, k.node, ErrClosed)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -35,12 +46,12 @@ func (k *Link) Bulk(ctx context.Context) (net.Conn, error) {
 	if k.isRelayed() {
 		reach = k.links.reachAny
 	}
-	m, _, err := reach(ctx, k.node, forBulk, nil)
+	m, _, err := reach(ctx, k.node, kind, nil)
 	if err != nil {
-		<-k.places
-		return nil, fmt.Errorf("bulk connection: %w", err)
+		<-places
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	c, err := k.newBulk(m, k.places)
+	c, err := k.newBulk(m, places)
 	if err != nil {
 		m.under.Close()
 		return nil, err
@@ -105,20 +116,24 @@ func (k *Link) bulkConns() (all []*bulkConn) {
 	return all
 }
 
-// acceptBulk serves a bulk connection that a node has dialed.
-func (l *Links) acceptBulk(ctx context.Context, nc net.Conn, m *member) error {
+// acceptOwn serves a connection that a node has dialed for a purpose of its own.
+func (l *Links) acceptOwn(ctx context.Context, nc net.Conn, m *member, kind byte) error {
 	k, err := l.To(m.peer.Number)
 	if err != nil {
 		return err
 	}
+	guests, serve := k.guests, l.c.Bulk
+	if kind == forRaft {
+		guests, serve = k.raftGuests, l.c.Raft
+	}
 	select {
-	case k.guests <- struct{}{}:
+	case guests <- struct{}{}:
 	case <-ctx.Done():
-		err := fmt.Errorf("bulk connection of node %d: %d are in use", k.node, BulkConns)
+		err := fmt.Errorf("connection of node %d: %d of this kind are in use", k.node, cap(guests))
 		l.refuse(m, err)
 		return err
 	}
-	c, err := k.newBulk(m, k.guests)
+	c, err := k.newBulk(m, guests)
 	if err != nil {
 		l.refuse(m, err)
 		return err
@@ -132,7 +147,7 @@ func (l *Links) acceptBulk(ctx context.Context, nc net.Conn, m *member) error {
 	}
 	if !l.run(func() {
 		defer c.Close()
-		l.c.Bulk(k.node, c)
+		serve(k.node, c)
 	}) {
 		c.sever()
 	}

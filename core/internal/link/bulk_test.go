@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"testing"
 	"time"
+
+	"github.com/eagleray/eagleray/core/internal/pki"
 )
 
 func TestBulk_AtMostFour_TheNextOneWaits(t *testing.T) {
@@ -109,6 +112,33 @@ func TestBulk_PeerRestarts_Ends(t *testing.T) {
 	for end := time.Now().Add(soon); len(to(t, a, 2).bulkConns()) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the bulk connection is still known")
+		}
+	}
+}
+
+// Only a head reaches what heads replicate, and only at a head.
+func TestRaft_OnlyHeadsReachHeads(t *testing.T) {
+	head := func(c *Config) {
+		c.Self.Role = pki.RoleHead
+		c.Raft = func(_ uint32, c net.Conn) { echo(c) }
+	}
+	for _, kind := range []string{"plain", "tls"} {
+		for _, x := range []struct {
+			name     string
+			from, at func(*Config)
+			served   bool
+		}{{"head to head", head, head, true}, {"node to head", nil, head, false}, {"head to node", head, nil, false}} {
+			n := newNetwork(t, kind)
+			a := n.node(1, x.from)
+			n.node(2, x.at)
+			c, err := to(t, a, 2).Raft(t.Context())
+			if (err == nil) != x.served || err != nil && !errors.Is(err, ErrRefused) {
+				t.Fatalf("%s, %s: %v", kind, x.name, err)
+			}
+			if err == nil {
+				exchange(t, c, make([]byte, 1<<20))
+				c.Close()
+			}
 		}
 	}
 }

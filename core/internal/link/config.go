@@ -22,6 +22,8 @@ const Protocol = "eagleray-link/1"
 const (
 	// BulkConns is how many bulk connections a node may have dialed to another node at a time.
 	BulkConns = 4
+	// RaftConns is how many connections a head may have dialed to another head for the replicated state.
+	RaftConns = 16
 
 	beginTime  = 5 * time.Second        // a connection must have said who it is and what it is for
 	keepPause  = time.Second            // until a lost session that is to be kept begins anew
@@ -103,6 +105,9 @@ type Config struct {
 	Serve func(from uint32, s *Stream)
 	// Bulk gets each bulk connection that a peer dials, on a goroutine of its own, and closes the connection.
 	Bulk func(from uint32, c net.Conn)
+	// Raft gets each connection that another head dials for the replicated state, on a goroutine of its own, and closes the connection. Nil:
+	// this process is no head.
+	Raft func(from uint32, c net.Conn)
 	// Control returns what handles the peer's control messages. It is called once for each session, before the first message
 	// is handled and after Down for the session before. The handler must not wait for bytes of a stream of the same node.
 	Control func(from uint32, p *wire.Peer) wire.Handler

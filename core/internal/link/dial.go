@@ -31,7 +31,7 @@ const complainEvery = time.Minute
 // complain logs why an attempt has failed, unless the log has said so a short time ago, or the session has another connection.
 func (s *session) complain(why error) {
 	level := slog.LevelDebug
-	if s.complains() {
+	if !errors.Is(why, ErrAddress) && s.complains() { // a head does not dial nodes: they dial it
 		level = slog.LevelWarn
 	}
 	s.k.links.log.Log(context.Background(), level, "no connection to another node; it is dialed again", "node", s.k.node, "why", why)

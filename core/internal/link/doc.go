@@ -1,6 +1,6 @@
 // Package link connects the nodes of a cluster. Two nodes have one session, which goes on when its connection breaks (package
 // resume); in it are streams, which are net.Conns, and a control stream with calls and pushes (wire.Peer). Much data goes over
-// bulk connections of its own.
+// bulk connections of its own, and two heads replicate the cluster's state over connections of their own (Link.Raft).
 //
 // # Connections
 //

@@ -14,6 +14,7 @@ import (
 const (
 	forLink = 1 // the session: frames of package resume
 	forBulk = 2 // a bulk connection: what its users say
+	forRaft = 3 // a connection between two heads on which they replicate the cluster's state
 )
 
 // The answers to a greeting.

@@ -17,6 +17,9 @@ type Link struct {
 	places chan struct{} // of the bulk connections that this node dialed
 	guests chan struct{} // of the bulk connections that the peer dialed
 
+	raftPlaces chan struct{} // the same of the connections for the replicated state
+	raftGuests chan struct{}
+
 	// The lock comes after that of a session, and before that of Links.
 	mu   sync.Mutex
 	now  *session // nil: none

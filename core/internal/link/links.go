@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/eagleray/eagleray/core/internal/pki"
 )
@@ -19,6 +20,8 @@ type Links struct {
 	rings sync.Pool // large buffers of streams
 	work  sync.WaitGroup
 
+	newest atomic.Uint32 // generation of a head that this node has met
+
 	mu     sync.Mutex
 	nodes  map[uint32]*Link
 	closed bool
@@ -31,6 +34,7 @@ func Open(c Config) (*Links, error) {
 	}
 	l := &Links{c: c, log: c.Log, gate: pki.NewGate(), nodes: map[uint32]*Link{}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
+	l.newest.Store(c.Self.Generation)
 	return l, nil
 }
 
@@ -46,10 +50,17 @@ func (l *Links) To(node uint32) (*Link, error) {
 	}
 	k := l.nodes[node]
 	if k == nil {
-		k = &Link{links: l, node: node, places: make(chan struct{}, BulkConns), guests: make(chan struct{}, BulkConns), bulk: map[*bulkConn]bool{}}
+		k = newLink(l, node)
 		l.nodes[node] = k
 	}
 	return k, nil
+}
+
+func newLink(l *Links, node uint32) *Link {
+	return &Link{
+		links: l, node: node, places: make(chan struct{}, BulkConns), guests: make(chan struct{}, BulkConns),
+		raftPlaces: make(chan struct{}, RaftConns), raftGuests: make(chan struct{}, RaftConns), bulk: map[*bulkConn]bool{},
+	}
 }
 
 // Trouble returns why the last attempt to reach a node has failed; nil while there is a connection, and when nobody has tried.

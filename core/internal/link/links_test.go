@@ -141,7 +141,6 @@ func TestLinks_OtherMembers_AreRefusedWithAText(t *testing.T) {
 		says   string
 	}{
 		"cluster":    {func(c *Config) { c.Self.Cluster[5] = 9 }, "belongs to cluster"},
-		"generation": {func(c *Config) { c.Self.Generation = 2 }, "generation 2"},
 		"number":     {func(c *Config) { c.Self.Number = 7 }, "it is node 7"},
 		"own number": {func(c *Config) { c.Self.Number = 1 }, "both ends have number 1"},
 	} {
@@ -157,6 +156,48 @@ func TestLinks_OtherMembers_AreRefusedWithAText(t *testing.T) {
 	}
 }
 
+// After a recovery of the heads nodes live on, and heads that were left behind are none any more.
+func TestLinks_Generations_NodesLiveOnAndFormerHeadsDoNot(t *testing.T) {
+	as := func(role pki.Role, generation uint32) func(*Config) {
+		return func(c *Config) { c.Self.Role, c.Self.Generation = role, generation }
+	}
+	for name, x := range map[string]struct {
+		from, at func(*Config)
+		meet     bool
+	}{
+		"a node and a recovered head":    {as(pki.RoleNode, 1), as(pki.RoleHead, 2), true},
+		"a later node and a former head": {as(pki.RoleNode, 2), as(pki.RoleHead, 1), false},
+		"a former head and a later node": {as(pki.RoleHead, 1), as(pki.RoleNode, 2), false},
+		"two nodes":                      {as(pki.RoleNode, 1), as(pki.RoleNode, 2), true},
+		"two heads":                      {as(pki.RoleHead, 1), as(pki.RoleHead, 2), false},
+		"two heads of today":             {as(pki.RoleHead, 2), as(pki.RoleHead, 2), true},
+	} {
+		n := newNetwork(t, "tls")
+		a := n.node(1, x.from)
+		n.node(2, x.at)
+		c, err := to(t, a, 2).Bulk(t.Context())
+		if x.meet != (err == nil) || err != nil && !errors.Is(err, ErrStranger) && !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			c.Close()
+		}
+	}
+	n := newNetwork(t, "tls")
+	a := n.node(1, as(pki.RoleNode, 1))
+	later := n.node(2, as(pki.RoleHead, 3))
+	if c, err := to(t, a, 2).Bulk(t.Context()); err != nil {
+		t.Fatal(err)
+	} else {
+		c.Close()
+	}
+	later.Close()
+	n.node(2, as(pki.RoleHead, 2))
+	if _, err := to(t, a, 2).Bulk(t.Context()); !errors.Is(err, ErrStranger) {
+		t.Errorf("a head of a generation before one that the node has met: %v", err)
+	}
+}
+
 // A node that does not check whom it dials hears from the other one why it is refused.
 func TestLinks_Accept_ToldWhyItRefuses(t *testing.T) {
 	admit := errors.New("node 1 has been revoked")
@@ -166,7 +207,7 @@ func TestLinks_Accept_ToldWhyItRefuses(t *testing.T) {
 		says  string
 	}{
 		"number":     {greeting{forBulk, 5, nil}, identity(1), "here is node 2, and not node 5"},
-		"generation": {greeting{forBulk, 2, nil}, pki.Identity{Cluster: pki.Cluster{1}, Generation: 9, Role: pki.RoleNode, Number: 1}, "of generation 9"},
+		"generation": {greeting{forBulk, 2, nil}, pki.Identity{Cluster: pki.Cluster{1}, Generation: 0, Role: pki.RoleHead, Number: 1}, "of generation 0"},
 		"cluster":    {greeting{forBulk, 2, nil}, pki.Identity{Cluster: pki.Cluster{3}, Generation: 1, Role: pki.RoleNode, Number: 1}, "belongs to cluster"},
 		"purpose":    {greeting{9, 2, nil}, identity(1), "purpose 9"},
 		"hello":      {greeting{forLink, 2, []byte("short")}, identity(1), "it has 5 bytes"},

@@ -234,8 +234,8 @@ func (l *Links) ours(peer pki.Identity) error {
 	switch {
 	case peer.Cluster != self.Cluster:
 		return fmt.Errorf("%w: it belongs to cluster %s, this process to %s", ErrStranger, peer.Cluster, self.Cluster)
-	case peer.Generation != self.Generation:
-		return fmt.Errorf("%w: %s %d is of generation %d, %s %d of generation %d: the heads were recovered in between, so the older process must be started again",
+	case l.isOutdated(peer):
+		return fmt.Errorf("%w: %s %d is of generation %d, %s %d of generation %d: the heads were recovered in between, so the older head is none any more",
 			ErrStranger, peer.Role, peer.Number, peer.Generation, self.Role, self.Number, self.Generation)
 	case peer.Number == self.Number:
 		return fmt.Errorf("%w: both ends have number %d", ErrStranger, self.Number)
@@ -265,4 +265,24 @@ func DialJoin(ctx context.Context, address string, insecure bool) (net.Conn, pki
 		return nil, pki.Channel{}, err
 	}
 	return c, ch, nil
+}
+
+// isOutdated reports whether one of the two ends is a head that was left behind when the heads were recovered. A node lives on through a
+// recovery with the certificate that it has. It follows no head of a generation before the newest one that it has met.
+func (l *Links) isOutdated(peer pki.Identity) bool {
+	self := l.c.Self
+	switch {
+	case self.Role == pki.RoleHead && peer.Role == pki.RoleHead:
+		return peer.Generation != self.Generation
+	case self.Role == pki.RoleHead:
+		return peer.Generation > self.Generation
+	case peer.Role != pki.RoleHead:
+		return false
+	}
+	for {
+		newest := l.newest.Load()
+		if peer.Generation <= newest || l.newest.CompareAndSwap(newest, peer.Generation) {
+			return peer.Generation < newest
+		}
+	}
 }

@@ -15,6 +15,19 @@ const (
 	JoinNode  JoinKind = "node"  // a number for a new node
 	JoinRenew JoinKind = "renew" // a new certificate for a node that has a number
 	JoinEnded JoinKind = "ended" // to say that a node has ended, with all its processes
+	JoinHead  JoinKind = "head"  // a number for a further head
+	JoinHeads JoinKind = "heads" // to know where the heads are, and what they do
+	JoinAdmin JoinKind = "admin" // to have the heads do something: see HeadChange
+)
+
+// HeadChange is what an administrator wants of the heads.
+type HeadChange string
+
+// The changes.
+const (
+	HeadVote     HeadChange = "vote"     // give the head a vote
+	HeadRemove   HeadChange = "remove"   // remove the head for good
+	HeadTransfer HeadChange = "transfer" // let the head lead; number 0 without Given: any other one
 )
 
 // Join is what a process says to a head behind its proof.
@@ -26,6 +39,10 @@ type Join struct {
 	Kind   JoinKind `msgpack:"kind"`
 	Node   ids.Node `msgpack:"node"`
 	Reason string   `msgpack:"reason"` // JoinEnded: how the node has ended
+
+	Head   HeadAt     `msgpack:"head,omitempty"`   // JoinHead: its name and its addresses. JoinAdmin: the number
+	Given  bool       `msgpack:"given,omitempty"`  // JoinAdmin: Head has a number
+	Change HeadChange `msgpack:"change,omitempty"` // JoinAdmin
 }
 
 // Joined is the head's answer.
@@ -34,7 +51,22 @@ type Joined struct {
 	MinVersion int    `msgpack:"min"`
 	Release    string `msgpack:"release"`
 
-	Identity string `msgpack:"identity"` // of the node, as pki.Identity.String; JoinEnded: empty
+	Identity string `msgpack:"identity"` // of the node or head, as pki.Identity.String; else empty
+
+	Heads     Heads        `msgpack:"heads"`                // as this head knows them
+	Status    []HeadStatus `msgpack:"status,omitempty"`     // JoinHeads, of the head that leads
+	Sealed    []byte       `msgpack:"sealed,omitempty"`     // JoinHead: the authority, sealed with the token
+	NotLeader bool         `msgpack:"not_leader,omitempty"` // JoinHeads and JoinAdmin: the head that leads has to be asked
+}
+
+// HeadStatus is what the leading head knows of a head.
+type HeadStatus struct {
+	HeadAt
+	Voter   bool   `msgpack:"voter"`
+	Leads   bool   `msgpack:"leads"`
+	Healthy bool   `msgpack:"healthy"` // it answers, and has nearly all of the state
+	Why     string `msgpack:"why"`     // if it is not healthy
+	Stored  uint64 `msgpack:"stored"`  // the last index that it has on its disk
 }
 
 // CheckRelease is CheckVersion with the releases of both sides in the error, which people know.

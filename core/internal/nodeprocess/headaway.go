@@ -8,7 +8,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/link"
-	"github.com/eagleray/eagleray/core/internal/process"
 )
 
 // headAway is daemon.Options.HeadAway.
@@ -17,7 +16,7 @@ func (m *member) headAway() string {
 	if away == 0 {
 		return ""
 	}
-	return awayText(away, m.links.Trouble(process.HeadNumber))
+	return awayText(away, m.links.Trouble(m.heads.leading()))
 }
 
 // awayText says for how long the head has not been heard, why, and what to do.
@@ -37,7 +36,7 @@ const silentAfter = 5 * time.Second
 
 // headSilent is daemon.Options.HeadSilent. A head that is heard and slow is none that does not answer.
 func (m *member) headSilent() error {
-	silence, trouble := m.head.Silence(), m.links.Trouble(process.HeadNumber)
+	silence, trouble := m.head.Silence(), m.links.Trouble(m.heads.leading())
 	if silence < silentAfter || trouble == nil && m.head.Alone() == 0 {
 		return nil
 	}

@@ -36,8 +36,11 @@ type member struct {
 	listener net.Listener
 	links    *link.Links
 	head     *headlink.Client
+	heads    *headList
+	session  string // the folder of the session
 	ctx      context.Context // ends with close
 	stop     context.CancelFunc
+	work     sync.WaitGroup
 	warning  string         // that the head is of another release; empty: it is of the same
 	daemon   *daemon.Daemon // set by connect, before there are connections
 
@@ -68,13 +71,14 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		return nil, joinError(token, err)
 	}
 	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, warning: got.Warning, listener: listener, nodes: map[uint32]record.Node{}}
+	m.heads, m.session = newHeadList(c.Socket, c.Heads, got.Heads), o.SessionDir
 	if got.Keys != nil {
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent
 	o.MostMemory = m.mostMemory
-	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, process.HeadNumber) }
+	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, m.heads.leading()) }
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
@@ -91,16 +95,16 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		Control: m.control,
 		Down: func(node uint32, why error) {
 			m.log.Warn("the connection with another node is lost", "node", node, "why", why)
-			if node != process.HeadNumber {
+			if !m.heads.has(node) {
 				m.daemon.NodeGone(node)
 			}
 		},
 		Declared: func(by uint32, why string) {
-			if by == process.HeadNumber {
+			if m.heads.has(by) {
 				m.isDead(why)
 			}
 		},
-		Keep: func(node uint32) bool { return node == process.HeadNumber }, Session: process.LinkSession, Log: o.Log,
+		Keep: m.heads.has, Session: process.LinkSession, Log: o.Log,
 	})
 	return m, err
 }
@@ -125,13 +129,8 @@ func (m *member) connect(ctx context.Context, d *daemon.Daemon, n record.Node) e
 		}
 	}()
 	go m.cert.Renew(m.ctx, m.log)
-	head, err := m.links.To(process.HeadNumber)
-	if err == nil {
-		_, err = head.Control() // from now on it is dialed again whenever it breaks
-	}
-	if err != nil {
-		return err
-	}
+	m.work.Go(m.followHeads)
+	m.work.Go(m.converse)
 	n.Number = m.identity.Number
 	n.Links = []string{net.JoinHostPort(n.Address, fmt.Sprint(m.listener.Addr().(*net.TCPAddr).Port))}
 	ctx, cancel := context.WithTimeout(ctx, registerLimit)
@@ -164,35 +163,32 @@ func (m *member) leaveHead() {
 func (m *member) close() {
 	m.leaveHead()
 	m.links.Close()
+	m.work.Wait()
 	m.listener.Close()
 }
 
 // control is given each new session with another node.
 func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
-	if from != process.HeadNumber {
+	if !m.heads.has(from) {
 		m.daemon.NodeConnected(from, p)
 		return func(msg *wire.Message) { m.daemon.NodeMessage(from, msg) }
 	}
-	m.head.Connected(p)
-	return process.Handler(m.head.Handle)
+	return process.Handler(m.headSays)
 }
 
 // resolve returns where a node is dialed.
 func (m *member) resolve(node uint32) []string {
-	if node != process.HeadNumber {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return m.nodes[node].Links
+	if m.heads.has(node) {
+		return m.heads.addresses(node)
 	}
-	if m.conf.Socket != "" {
-		return []string{m.conf.Socket}
-	}
-	return m.conf.Heads
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.nodes[node].Links
 }
 
 // serve takes a stream that another node has opened to a process of this one, or a connection that the head carries.
 func (m *member) serve(from uint32, s *link.Stream) {
-	if other, _, ok := relay.ParseTarget(s.Target()); ok && from == process.HeadNumber {
+	if other, _, ok := relay.ParseTarget(s.Target()); ok && m.heads.has(from) {
 		m.relayed(other, s)
 		return
 	}

@@ -7,13 +7,18 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/link"
-	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/relay"
 )
 
-// relay asks the head to carry a connection with another node.
+// relay asks a head to carry a connection with another node: the one that leads if it is connected, else another one.
 func (m *member) relay(ctx context.Context, node uint32, bulk bool) (net.Conn, error) {
-	head, err := m.links.To(process.HeadNumber)
+	number := m.heads.leading()
+	for _, h := range m.heads.numbers() {
+		if m.links.Trouble(number) != nil {
+			number = h
+		}
+	}
+	head, err := m.links.To(number)
 	if err != nil {
 		return nil, err
 	}

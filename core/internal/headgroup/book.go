@@ -1,0 +1,159 @@
+package headgroup
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+)
+
+// settingPrefix begins the names of the settings of the cluster's state that say who the heads are.
+const settingPrefix = "head/"
+
+// SettingOf is the name of the setting of a head, by Raft's name of it.
+func SettingOf(id string) string { return settingPrefix + id }
+
+// IsSetting reports whether a setting is that of a head.
+func IsSetting(name string) bool { return strings.HasPrefix(name, settingPrefix) }
+
+// Entry is what the state says of a head.
+type Entry struct {
+	linkmsg.HeadAt
+	// Voter has the head get a vote at once, without waiting until it is needed.
+	Voter bool `json:"voter,omitempty"`
+	// Removed is set until Raft's members do without the head. Its number is never given again.
+	Removed bool `json:"removed,omitempty"`
+}
+
+// Encode returns the value of the head's setting.
+func (e *Entry) Encode() ([]byte, error) {
+	if err := linkmsg.CheckHeads([]linkmsg.HeadAt{e.HeadAt}); err != nil {
+		return nil, err
+	}
+	return json.Marshal(e)
+}
+
+// ParseEntry reads the value of a head's setting.
+func ParseEntry(b []byte) (e Entry, err error) {
+	if err = json.Unmarshal(b, &e); err == nil {
+		err = linkmsg.CheckHeads([]linkmsg.HeadAt{e.HeadAt})
+	}
+	if err != nil {
+		return e, fmt.Errorf("setting of a head: %w", err)
+	}
+	return e, nil
+}
+
+// Settings are the settings of the cluster's state. raftstate.Node has these methods.
+type Settings interface {
+	Settings() []string
+	Setting(name string) ([]byte, bool)
+}
+
+// Entries returns what the state says of all heads, in the order of their numbers.
+func Entries(s Settings) (list []Entry) {
+	for _, name := range s.Settings() {
+		if !IsSetting(name) {
+			continue
+		}
+		b, known := s.Setting(name)
+		if e, err := ParseEntry(b); known && err == nil {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return int(int64(a.Number) - int64(b.Number)) })
+	return list
+}
+
+// Book says which head is where. It keeps that in the head's file, too.
+type Book struct {
+	dir string
+	log *slog.Logger
+
+	mu      sync.Mutex
+	file    File
+	changed chan struct{} // closed at the next change
+}
+
+// NewBook returns a book that begins with what the file says, and writes the file in that folder.
+func NewBook(dir string, f *File, log *slog.Logger) *Book {
+	return &Book{dir: dir, log: log, file: *f, changed: make(chan struct{})}
+}
+
+// List returns the heads, and a channel that is closed when that has changed.
+func (b *Book) List() ([]linkmsg.HeadAt, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.file.Heads), b.changed
+}
+
+// Addresses returns where a head is dialed; none for a number that is no head's.
+func (b *Book) Addresses(number uint32) []string {
+	h, _ := b.find(func(h *linkmsg.HeadAt) bool { return h.Number == number })
+	return h.Addresses
+}
+
+// Has reports whether the number is a head's.
+func (b *Book) Has(number uint32) bool {
+	_, known := b.find(func(h *linkmsg.HeadAt) bool { return h.Number == number })
+	return known
+}
+
+// Number returns the number of the head that Raft calls so.
+func (b *Book) Number(id string) (uint32, bool) {
+	h, known := b.find(func(h *linkmsg.HeadAt) bool { return h.ID == id })
+	return h.Number, known
+}
+
+func (b *Book) find(is func(h *linkmsg.HeadAt) bool) (linkmsg.HeadAt, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.file.Heads {
+		if is(&b.file.Heads[i]) {
+			return b.file.Heads[i], true
+		}
+	}
+	return linkmsg.HeadAt{}, false
+}
+
+// Set replaces the list by what the state says. A state that has not been read yet says nothing.
+func (b *Book) Set(list []Entry) {
+	var heads []linkmsg.HeadAt
+	for _, e := range list {
+		if !e.Removed {
+			heads = append(heads, e.HeadAt)
+		}
+	}
+	if len(heads) == 0 || !b.replace(heads) {
+		return
+	}
+	f := b.copy()
+	if err := f.Write(b.dir); err != nil {
+		b.log.Error("where the heads are cannot be noted; a later start of this head may look for them in vain", "error", err)
+	}
+}
+
+func (b *Book) replace(heads []linkmsg.HeadAt) (changed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if reflect.DeepEqual(heads, b.file.Heads) {
+		return false
+	}
+	b.file.Heads = heads
+	close(b.changed)
+	b.changed = make(chan struct{})
+	return true
+}
+
+func (b *Book) copy() File {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f := b.file
+	f.Heads = slices.Clone(f.Heads)
+	return f
+}

@@ -1,0 +1,118 @@
+package headgroup
+
+import (
+	"context"
+	"errors"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/raftstate"
+)
+
+// AddHead notes a further head in the state, from which the leading head takes it into Raft's group. It returns the head's number, which is
+// the one that it has had before if it has joined already.
+func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) {
+	e := Entry{HeadAt: at}
+	if b, known := g.state.Setting(SettingOf(at.ID)); known {
+		old, err := ParseEntry(b)
+		if err != nil {
+			return 0, err
+		}
+		if old.Removed {
+			return 0, fault.New(fault.BadRequest, "head %d is being removed from the cluster, so it cannot join: empty its folder of the state, and it joins as a new head", old.Number)
+		}
+		e.Number, e.Voter = old.Number, old.Voter
+	} else {
+		if n := len(Entries(g.state)); n >= linkmsg.MaxHeads {
+			return 0, fault.New(fault.BadRequest, "the cluster has %d heads already, and more than %d have no use: five can vote, and the others wait for a place. `eagleray heads list` shows them, `eagleray heads remove` removes one", n, linkmsg.MaxHeads)
+		}
+		var err error
+		if e.Number, err = g.state.NodeNumber(ctx, ids.NewNode()); err != nil {
+			return 0, err
+		}
+	}
+	b, err := e.Encode()
+	if err != nil {
+		return 0, err
+	}
+	return e.Number, g.state.PutSetting(ctx, SettingOf(at.ID), b)
+}
+
+// Change does what an administrator wants. It reports false, without an error, if only the head that leads can do it.
+func (g *Group) Change(ctx context.Context, what linkmsg.HeadChange, number uint32, given bool) (done bool, err error) {
+	s := g.seenNow()
+	if s == nil {
+		return false, nil
+	}
+	var e *Entry
+	for _, x := range Entries(g.state) {
+		if given && x.Number == number {
+			e = &x
+		}
+	}
+	if e == nil && (given || what != linkmsg.HeadTransfer) {
+		return false, fault.New(fault.BadRequest, "the cluster has no head %d: `eagleray heads list` shows the heads and their numbers", number)
+	}
+	switch what {
+	case linkmsg.HeadTransfer:
+		err = s.transfer(ctx, e)
+	case linkmsg.HeadVote:
+		e.Voter = true
+		err = s.put(ctx, e)
+	case linkmsg.HeadRemove:
+		if others(g.state, e.ID) == 0 {
+			return false, fault.New(fault.BadRequest, "head %d is the only head: the cluster ends with it. `eagleray stop` on its machine stops it", number)
+		}
+		e.Removed = true
+		err = s.put(ctx, e)
+	default:
+		return false, fault.New(fault.BadRequest, "this head does not know the change %.40q", what)
+	}
+	if errors.Is(err, raftstate.ErrDeposed) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// others counts the heads that stay when one goes.
+func others(s Settings, id string) (n int) {
+	for _, e := range Entries(s) {
+		if e.ID != id && !e.Removed {
+			n++
+		}
+	}
+	return n
+}
+
+// put changes what the state says of a head.
+func (s *seen) put(ctx context.Context, e *Entry) error {
+	b, err := e.Encode()
+	if err != nil {
+		return err
+	}
+	return s.r.PutSetting(ctx, SettingOf(e.ID), b)
+}
+
+// transfer has another head lead.
+func (s *seen) transfer(ctx context.Context, e *Entry) error {
+	voters := 0
+	for _, v := range s.voters() {
+		switch {
+		case v.Votes && v.heard() && !v.Leads:
+			voters++
+		case e != nil && v.ID == e.ID && v.Leads:
+			return nil // it leads already
+		}
+		if e != nil && v.ID == e.ID && !v.Votes {
+			return fault.New(fault.BadRequest, "head %d has no vote, so it cannot lead: `eagleray heads add %d` gives it one", v.Number, v.Number)
+		}
+	}
+	if voters == 0 {
+		return fault.New(fault.BadRequest, "no other head with a vote answers, so none can lead")
+	}
+	if e == nil {
+		return s.r.TransferTo(ctx, "")
+	}
+	return s.r.TransferTo(ctx, e.ID)
+}

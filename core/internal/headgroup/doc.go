@@ -1,0 +1,39 @@
+// Package headgroup joins a head with the other heads of its cluster. Raft itself is hashicorp/raft behind package raftstate; this
+// package brings its messages over links, says where each head is, and tells the nodes who leads.
+//
+// # Who the heads are
+//
+// Each head has two names: its number, as nodes have one, and the random name in its folder, which is Raft's. The cluster's state has a setting
+// for each head with both and with its addresses (SettingOf). A head writes its own at each start, so a head may move: Raft knows
+// names only, and every connection is dialed at the newest addresses. What a head must know before it has read its state is in a file of its folder
+// (File): who it is, the sealed authority of the cluster, and the heads as it saw them last.
+//
+// The settings decide who belongs to the group. The head that leads makes Raft's members follow them (package headprocess has it
+// call Group.Settle).
+//
+// # What heads say to each other
+//
+// Raft's messages go over connections of their own (link.Link.Raft), proposals to the leader as calls on the control stream (Group.Forward).
+// To the nodes each head pushes on their control stream who leads, at the beginning of a session and at each change (linkmsg.Heads).
+//
+// # A leader that is gone
+//
+// A follower notices a silent leader by Raft's heartbeats, after 0.5 to 1 s. When the leader's process ends, its connections end at once. A follower whose
+// connection from the leader has ended dials it, and if the machine answers that nobody listens there, the follower stands for election without waiting. The
+// followers do so one after the other, so that they do not split the votes. This is for speed only: whoever is elected has a majority in any case.
+//
+// # Goroutines and locks
+//
+// A Group has one goroutine that passes on Raft's messages, one that follows the settings, one that tells nodes who leads, and one for each connection of Raft, for each
+// proposal of another head, and for each suspicion. Close ends them. Book.mu and Group.mu guard maps, and nothing is called with them held.
+//
+// # Files
+//
+//	file.go      what a head knows before it has read its state
+//	book.go      which head is where
+//	layer.go     Raft's connections
+//	suspect.go   a leader that is gone
+//	forward.go   proposals
+//	announce.go  who leads, for the nodes
+//	settle.go    Raft's members follow the settings
+package headgroup

@@ -1,0 +1,208 @@
+package headgroup
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/raftstate"
+)
+
+// Times of the leading head's look at the others.
+const (
+	lookEvery = 500 * time.Millisecond
+	askLimit  = 2 * time.Second
+	maxLag    = 1024 // entries of the log that a head lacks which has caught up
+)
+
+// seen is what a leading head knows of the heads.
+type seen struct {
+	g     *Group
+	r     *raftstate.Reign
+	begun time.Time
+
+	mu     sync.Mutex
+	heard  map[string]time.Time
+	last   map[string]linkmsg.Member
+	asking map[string]bool
+}
+
+// Settle makes Raft's members follow the settings while this head leads, until the context ends.
+func (g *Group) Settle(ctx context.Context, r *raftstate.Reign) {
+	s := &seen{g: g, r: r, begun: time.Now(), heard: map[string]time.Time{}, last: map[string]linkmsg.Member{}, asking: map[string]bool{}}
+	g.setSeen(s)
+	defer g.setSeen(nil)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		_, moved := g.o.Book.List()
+		s.look(ctx)
+		s.step(ctx)
+		select {
+		case <-moved:
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (g *Group) setSeen(s *seen) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.seen = s
+}
+
+// Status returns what this head knows of the heads if it leads.
+func (g *Group) Status() (list []linkmsg.HeadStatus, leads bool) {
+	s := g.seenNow()
+	if s == nil {
+		return nil, false
+	}
+	stored, _ := s.r.Indexes()
+	for _, v := range s.voters() {
+		h := linkmsg.HeadStatus{HeadAt: linkmsg.HeadAt{ID: v.ID, Number: v.Number}, Voter: v.Votes, Leads: v.Leads, Healthy: v.heard() && !v.Lags && v.Member}
+		h.Addresses = g.o.Book.Addresses(v.Number)
+		h.Stored = s.memberOf(v.ID).Stored
+		if v.Leads {
+			h.Stored = stored
+		}
+		switch {
+		case v.Removed:
+			h.Why = "it is being removed"
+		case !v.Member:
+			h.Why = "it is being added"
+		case !v.heard():
+			h.Why = "it has not answered for " + v.Silent.Round(time.Second).String()
+		case v.Lags:
+			h.Why = "it is catching up"
+		}
+		list = append(list, h)
+	}
+	return list, true
+}
+
+func (g *Group) seenNow() *seen {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.seen
+}
+
+// look asks every other head how far it is. An answer may come later.
+func (s *seen) look(ctx context.Context) {
+	for _, e := range Entries(s.r.Member()) {
+		if e.ID == s.g.o.ID || !s.begin(e.ID) {
+			continue
+		}
+		p, err := s.g.o.Control(e.Number)
+		if err != nil {
+			s.end(e.ID, nil)
+			continue
+		}
+		s.g.goWork(func() {
+			ctx, cancel := context.WithTimeout(ctx, askLimit)
+			defer cancel()
+			var m linkmsg.Member
+			if err := p.Call(ctx, linkmsg.TMember, nil, &m); err != nil {
+				s.end(e.ID, nil)
+				return
+			}
+			s.end(e.ID, &m)
+		})
+	}
+}
+
+func (s *seen) begin(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asking[id] {
+		return false
+	}
+	s.asking[id] = true
+	return true
+}
+
+func (s *seen) end(id string, m *linkmsg.Member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asking, id)
+	if m != nil {
+		s.heard[id], s.last[id] = time.Now(), *m
+	}
+}
+
+func (s *seen) memberOf(id string) linkmsg.Member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last[id]
+}
+
+// silence returns how long a head has not answered. A leader counts from its own beginning on.
+func (s *seen) silence(id string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, some := s.heard[id]
+	if !some {
+		return max(time.Since(s.begun), answersNow)
+	}
+	return time.Since(at)
+}
+
+// voters joins what the settings say, what Raft says and what the heads have answered.
+func (s *seen) voters() (list []Voter) {
+	votes := map[string]bool{}
+	for _, m := range s.r.Members() {
+		votes[m.ID] = m.Voter
+	}
+	stored, _ := s.r.Indexes()
+	for _, e := range Entries(s.r.Member()) {
+		v := Voter{Number: e.Number, ID: e.ID, Leads: e.ID == s.g.o.ID, Wanted: e.Voter, Removed: e.Removed}
+		v.Votes, v.Member = votes[e.ID]
+		if !v.Leads {
+			v.Silent = s.silence(e.ID)
+			v.Lags = s.memberOf(e.ID).Stored+maxLag < stored
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// step makes one change of the members if there is one to make.
+func (s *seen) step(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*askLimit)
+	defer cancel()
+	s.forgetRemoved(ctx)
+	step, v := Decide(s.voters())
+	var err error
+	switch step {
+	case Nothing:
+		return
+	case Add:
+		err = s.r.AddStandby(ctx, v.ID, v.ID)
+	case Promote:
+		err = s.r.Promote(ctx, v.ID)
+	case Demote:
+		err = s.r.Demote(ctx, v.ID)
+	case Remove:
+		err = s.r.Remove(ctx, v.ID)
+	case HandOver:
+		err = s.r.TransferTo(ctx, v.ID)
+	}
+	if err != nil {
+		s.g.o.Log.Warn("the heads are not changed; it is tried again", "step", step.String(), "head", v.Number, "error", err)
+		return
+	}
+	s.g.o.Log.Info("the heads have changed", "step", step.String(), "head", v.Number)
+}
+
+// forgetRemoved drops the settings of removed heads that are no members any more.
+func (s *seen) forgetRemoved(ctx context.Context) {
+	for _, v := range s.voters() {
+		if v.Removed && !v.Member {
+			if err := s.r.DelSetting(ctx, SettingOf(v.ID)); err != nil {
+				s.g.o.Log.Warn("a removed head is not forgotten yet", "head", v.Number, "error", err)
+			}
+		}
+	}
+}

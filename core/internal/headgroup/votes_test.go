@@ -1,0 +1,138 @@
+package headgroup
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// heads reads a text such as "V s S - v": voters, standbys, not yet members; small letters are silent for long, L leads and votes, x lags, r is removed.
+func played(text string) (list []Voter) {
+	for i, c := range text {
+		v := Voter{Number: uint32(i), ID: fmt.Sprint(i), Member: c != '-'}
+		switch c {
+		case 'L':
+			v.Votes, v.Leads = true, true
+		case 'K':
+			v.Votes, v.Leads, v.Removed = true, true, true
+		case 'V':
+			v.Votes = true
+		case 'v':
+			v.Votes, v.Silent = true, ReplaceAfter
+		case 'w': // silent for a short time
+			v.Votes, v.Silent = true, ReplaceAfter/2
+		case 's':
+			v.Silent = ReplaceAfter
+		case 'x':
+			v.Lags = true
+		case 'r':
+			v.Votes, v.Removed = true, true
+		case 'R':
+			v.Removed = true
+		case 'W':
+			v.Wanted = true
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func TestDecide_Cases(t *testing.T) {
+	for text, want := range map[string]string{
+		"L":       "nothing",
+		"LS":      "nothing", // two heads: one voter
+		"L-":      "add 1",
+		"LSS":     "promote 1",
+		"LVS":     "promote 2",
+		"LVV":     "nothing",
+		"LVVS":    "nothing", // a standby waits
+		"LVVSS":   "promote 3",
+		"LVVVVSS": "nothing",
+		"LVw":     "nothing",
+		"LVwS":    "nothing", // silent for half a minute
+		"LVvS":    "promote 3",
+		"LVvV":    "demote 2",
+		"LVv":     "nothing", // two of three have a majority
+		"LVvx":    "nothing", // the standby has not caught up
+		"LVvs":    "nothing",
+		"LVVvv":   "demote 3",
+		"LVVvs":   "demote 3",
+		"LVVrS":   "remove 3",
+		"KVV":     "hand over 1",
+		"KS":      "promote 1",
+		"K":       "nothing",
+		"LVVR":    "remove 3",
+		"LW":      "promote 1",
+		"LxS":     "nothing",
+	} {
+		got := "nothing"
+		if step, v := Decide(played(text)); step != Nothing {
+			got = fmt.Sprintf("%v %d", step, v.Number)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// From any state the steps come to an end, never take the leader's vote, and never leave the voters without a majority that is heard.
+func TestDecide_ComesToAnEndWithAMajority(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 11))
+	letters := []rune("VVSSvs-xrRWw")
+	for range 20_000 {
+		text := "L"
+		for range r.IntN(9) {
+			text += string(letters[r.IntN(len(letters))])
+		}
+		list := played(text)
+		heard := func() bool {
+			votes, heard := 0, 0
+			for _, v := range list {
+				if v.Votes {
+					votes++
+					if v.heard() {
+						heard++
+					}
+				}
+			}
+			return heard > votes/2
+		}
+		majority, steps := heard(), 0
+		for ; ; steps++ {
+			step, v := Decide(list)
+			if step == Nothing {
+				break
+			}
+			at := &list[v.Number]
+			switch step {
+			case Add:
+				at.Member, at.Lags = true, false
+			case Promote:
+				at.Votes = true
+			case Demote:
+				at.Votes = false
+			case Remove:
+				at.Member, at.Votes = false, false
+			}
+			if at.Leads && !at.Votes {
+				t.Fatalf("%s: the leader has lost its vote by %v", text, step)
+			}
+			if majority && !heard() {
+				t.Fatalf("%s: no majority is heard after %v of %d", text, step, v.Number)
+			}
+			if steps > 100 {
+				t.Fatalf("%s: it does not come to an end", text)
+			}
+		}
+		votes := 0
+		for _, v := range list {
+			if v.Votes && v.Silent < time.Second && !v.Wanted {
+				votes++
+			}
+		}
+		if votes > 5 && steps > 0 && len([]rune(text)) < 6 {
+			t.Fatalf("%s: %d voters", text, votes)
+		}
+	}
+}

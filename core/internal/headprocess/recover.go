@@ -1,0 +1,114 @@
+package headprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/internal/headgroup"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/process"
+	"github.com/eagleray/eagleray/core/internal/raftlog"
+	"github.com/eagleray/eagleray/raftstate"
+)
+
+// Recover makes the head that has a folder the only one of its cluster, while it does not run. Without sure it only says what that would give up.
+func Recover(folder string, sure bool, out io.Writer) error {
+	f, err := headgroup.ReadFile(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return process.NewBadConfig(fmt.Errorf("%s is no folder of a head's state: it has no %s", folder, headgroup.FileName))
+	}
+	if err != nil {
+		return err
+	}
+	self, err := f.Self()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	dir, err := raftlog.Open(folder, raftlog.Options{Log: log})
+	if err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	defer closeStored(dir, log)
+	st, err := raftstate.Inspect(dir.ID(), dir.Stores())
+	if err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	fmt.Fprintf(out, "%s is the folder of head %d of cluster %s, generation %d.\nIts log ends with entry %d, written in term %d. The head with the highest term, and of those the one with the highest entry, loses least.\n",
+		folder, self.Number, self.Cluster, self.Generation, st.Index, st.Term)
+	var gone []string
+	voters := 0
+	for _, m := range st.Members {
+		if m.Voter {
+			voters++
+		}
+		if m.ID != dir.ID() {
+			gone = append(gone, describe(f.Heads, m))
+		}
+	}
+	if len(gone) == 0 {
+		fmt.Fprintln(out, "It is the only head already: start it with `eagleray start --head`, there is nothing to recover.")
+		return nil
+	}
+	fmt.Fprintf(out, "These heads are given up for good: %s.\nThey are refused from then on, also if they come back. Changes of the state that %d of the %d voters had confirmed, and that this head has not got, are lost: an actor, a name or a value may be missing.\n",
+		strings.Join(gone, ", "), voters/2+1, voters)
+	if !sure {
+		fmt.Fprintln(out, "Nothing was changed. To do it, give --yes.")
+		return nil
+	}
+	if err := recoverState(dir); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	self.Generation++
+	f.Identity = self.String()
+	var kept []linkmsg.HeadAt
+	for _, h := range f.Heads {
+		if h.ID == dir.ID() {
+			kept = append(kept, h)
+		}
+	}
+	f.Heads = kept
+	if err := f.Write(folder); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	fmt.Fprintf(out, "Head %d is the only head now, in generation %d. Start it with `eagleray start --head --state-dir=%s`, and further ones with empty folders and --address.\n", self.Number, self.Generation, folder)
+	return nil
+}
+
+// describe names a head with where it was.
+func describe(list []linkmsg.HeadAt, m raftstate.Member) string {
+	for _, h := range list {
+		if h.ID == m.ID {
+			return fmt.Sprintf("head %d at %s", h.Number, strings.Join(h.Addresses, ", "))
+		}
+	}
+	return "the head with the name " + m.ID
+}
+
+// recoverState makes the head the only one in its state.
+func recoverState(dir *raftlog.Dir) error {
+	if err := raftstate.Recover(dir.ID(), dir.Stores()); err != nil {
+		return err
+	}
+	state, err := raftstate.Open(raftstate.Options{ID: dir.ID(), Stores: dir.Stores()})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)
+	defer cancel()
+	err = awaitState(ctx, state)
+	if err == nil {
+		err = state.Recovered(ctx)
+	}
+	for _, e := range headgroup.Entries(state) {
+		if err == nil && e.ID != dir.ID() {
+			err = state.DelSetting(ctx, headgroup.SettingOf(e.ID))
+		}
+	}
+	return errors.Join(err, state.Close())
+}
