@@ -4,10 +4,10 @@
 //
 // # Layers
 //
-//	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, lead, client)
+//	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, requests, lead, client)
 //	Reign    what a leader decides, and fresh reads; who the members are   (reign, fresh, members)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
-//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup)
+//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup, results)
 //
 // # The machine
 //
@@ -23,10 +23,11 @@
 //
 // # Commands
 //
-// A command is a msgpack array: version, kind, client, sequence, body. Client and sequence
-// together make a retry apply once: the machine keeps the results of the last keptResults
-// commands (singleKeptResults where the cluster has one member), and refuses a client's
-// command that is older than those as expired. Bodies are msgpack maps, so that a field can
+// A command is a msgpack array: version, kind, client, sequence, body, term, answered, seen. Client and sequence
+// together make a retry apply once (dedup, results, requests): the machine keeps the results of a client until the client
+// says that it has them (answered), and at most keptRequests. A request that the machine may have forgotten is
+// refused as expired: it cannot be told apart from a retry. What is over a bound goes in the order of the log, so that
+// all members forget the same. Bodies are msgpack maps, so that a field can
 // be added. A member that meets a kind or version that it does not know stops, and Node.Err
 // says why: it must not compute another state than the others. With several heads, new kinds are
 // proposed only when the oldest member knows them.

@@ -29,15 +29,11 @@ type fsm struct {
 }
 
 func newFSM(o Options, discard bool) *fsm {
-	f := &fsm{
+	return &fsm{
 		machine: NewMachine(), ring: newRing(o.KeptEvents), discard: discard,
 		maxEntries: o.compactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
-	if discard {
-		f.machine.dedup.results = results{limit: singleKeptResults}
-	}
-	return f
 }
 
 // answer is what the fsm hands to the proposer on the same member.

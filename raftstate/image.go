@@ -43,8 +43,12 @@ type image struct {
 	CodeFor    []imageCodeFor   `msgpack:"code_for"`
 	KV         []imageNamespace `msgpack:"kv"`
 	Settings   []imageValue     `msgpack:"settings"`
-	Requests   []imageRequest   `msgpack:"requests"`
-	Floors     []RequestID      `msgpack:"floors"`
+	Clients    []imageClient    `msgpack:"clients"`
+	Forgotten  uint64           `msgpack:"forgotten"`
+
+	// What earlier versions wrote instead of Clients.
+	Requests []imageRequest `msgpack:"requests,omitempty"`
+	Floors   []RequestID    `msgpack:"floors,omitempty"`
 }
 
 type imageNamespace struct {
@@ -55,11 +59,6 @@ type imageNamespace struct {
 type imageValue struct {
 	Key   string `msgpack:"k"`
 	Value []byte `msgpack:"v"`
-}
-
-type imageRequest struct {
-	ID     RequestID `msgpack:"id"`
-	Result Result    `msgpack:"res"`
 }
 
 // image lays the machine out.
@@ -76,12 +75,7 @@ func (m *Machine) image() *image {
 		im.KV = append(im.KV, imageNamespace{ns, imageValues(m.kv[ns])})
 	}
 	im.Settings = imageValues(m.settings)
-	for id, r := range m.dedup.results.all() {
-		im.Requests = append(im.Requests, imageRequest{id, r})
-	}
-	for _, c := range m.dedup.clients {
-		im.Floors = append(im.Floors, RequestID{c, m.dedup.floors[c]})
-	}
+	im.Clients, im.Forgotten = m.dedup.imageClients(), m.dedup.forgotten
 	return im
 }
 
@@ -128,14 +122,12 @@ func (im *image) machine() (*Machine, error) {
 	for _, v := range im.Settings {
 		m.settings[v.Key] = value(v.Value)
 	}
-	for _, r := range im.Requests {
-		if _, known := m.dedup.results.find(r.ID); !known {
-			m.dedup.results.add(r.ID, r.Result)
+	m.dedup.restoreFirst(im.Floors, im.Requests)
+	m.dedup.forgotten = im.Forgotten
+	for _, c := range im.Clients {
+		if err := m.dedup.restore(c); err != nil {
+			return nil, err
 		}
-	}
-	for _, f := range im.Floors {
-		m.dedup.floors[f.Client] = f.Seq
-		m.dedup.clients = append(m.dedup.clients, f.Client)
 	}
 	return m, nil
 }

@@ -32,15 +32,14 @@ type Forwarder interface {
 // its Request with NewRequest may be sent again.
 //
 // The Apply of a Reign is carried out in its term only, and fails with ErrDeposed after it.
-func (x Changes) Apply(ctx context.Context, c Command) (Result, error) {
+func (x Changes) Apply(ctx context.Context, c Command) (_ Result, err error) {
 	n := x.n
 	c.Term = x.term
 	if err := c.Body.check(); err != nil {
 		return Result{}, fmt.Errorf("%s: %w: %w", c.Body.subject(), record.ErrInvalid, err)
 	}
-	if c.Request == (RequestID{}) {
-		c.Request = n.requestOf(ctx)
-	}
+	c, ended := n.named(ctx, c)
+	defer func() { ended(err) }()
 	data, err := encode(c)
 	if err != nil {
 		return Result{}, err
@@ -50,20 +49,6 @@ func (x Changes) Apply(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", c.Body.subject(), err)
 	}
 	return r, r.err(c.Body)
-}
-
-// requestOf returns the name that a sender far away has given to its request, and a new id for a command without one.
-func (n *Node) requestOf(ctx context.Context) RequestID {
-	if r, ok := record.RequestIn(ctx); ok {
-		return RequestID{Client: r.Client, Seq: r.Number}
-	}
-	return n.NewRequest()
-}
-
-// NewRequest returns an id for a command that the caller wants to be able to
-// send again.
-func (n *Node) NewRequest() RequestID {
-	return RequestID{Client: n.client, Seq: n.seq.Add(1)}
 }
 
 // commit tries until the command is committed or cannot be. Term, if it is not 0, is the only one in which it may be.
