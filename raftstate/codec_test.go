@@ -1,7 +1,6 @@
 package raftstate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -124,28 +122,6 @@ func FuzzDecode(f *testing.F) {
 			if _, err := decode(again); err != nil {
 				t.Errorf("%x: %v", data, err)
 			}
-		}
-	})
-}
-
-func FuzzReadSnapshot(f *testing.F) {
-	m := NewMachine()
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range uint64(100) {
-		m.Apply(i+1, Command{Body: randomBody(r)})
-	}
-	raw, err := msgpack.Marshal(m.image())
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(raw)
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, err := ReadSnapshot(bytes.NewReader(z.EncodeAll(data, nil))); err == nil {
-			restored(t, m)
 		}
 	})
 }

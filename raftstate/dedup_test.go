@@ -11,6 +11,14 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
+// imageClients returns the clients as they are in a snapshot.
+func (d *dedup) imageClients() (list []imageClient) {
+	for a := d.oldest; a != nil; a = a.next {
+		list = append(list, *a.image())
+	}
+	return list
+}
+
 // plain is what dedup does, in the plainest form: one list of clients, in the order of their last commands.
 type plain struct {
 	bounds    bounds
@@ -196,7 +204,7 @@ func TestDedup_RandomClients_AsInThePlainModelAndNothingTwice(t *testing.T) {
 				again := newDedup()
 				again.bounds, again.forgotten = b, d.forgotten
 				for _, c := range d.imageClients() {
-					if err := again.restore(c); err != nil {
+					if err := again.restore(&c); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -20,21 +20,8 @@ type imageResult struct {
 	Result Result `msgpack:"res"`
 }
 
-// imageRequest is a result in the snapshots of earlier versions, which kept the latest results of all clients together.
-type imageRequest struct {
-	ID     RequestID `msgpack:"id"`
-	Result Result    `msgpack:"res"`
-}
-
-func (d *dedup) imageClients() (list []imageClient) {
-	for a := d.oldest; a != nil; a = a.next {
-		list = append(list, a.image())
-	}
-	return list
-}
-
-func (a *asker) image() imageClient {
-	c := imageClient{ID: a.id, Floor: a.floor, Since: a.since, Used: a.used}
+func (a *asker) image() *imageClient {
+	c := &imageClient{ID: a.id, Floor: a.floor, Since: a.since, Used: a.used}
 	for _, x := range a.kept.list {
 		c.Results = append(c.Results, imageResult{x.seq, x.result})
 	}
@@ -42,7 +29,7 @@ func (a *asker) image() imageClient {
 }
 
 // restore adds a client of a snapshot.
-func (d *dedup) restore(c imageClient) error {
+func (d *dedup) restore(c *imageClient) error {
 	if d.clients[c.ID] != nil {
 		return fmt.Errorf("the client %x is there twice", c.ID)
 	}
@@ -58,7 +45,7 @@ func (d *dedup) restore(c imageClient) error {
 }
 
 // restoreFirst takes what earlier versions wrote: floors of clients whose older results had gone, and results in the order of the log.
-func (d *dedup) restoreFirst(floors []RequestID, requests []imageRequest) {
+func (d *dedup) restoreFirst(floors []RequestID, requests []firstRequest) {
 	byClient := map[Client]*asker{}
 	var all []*asker
 	of := func(id Client) *asker {

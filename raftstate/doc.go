@@ -7,7 +7,7 @@
 //	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, requests, lead, client)
 //	Reign    what a leader decides, and fresh reads; who the members are   (reign, fresh, members)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
-//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup, results)
+//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup, results, image)
 //
 // # The machine
 //
