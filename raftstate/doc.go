@@ -42,6 +42,14 @@
 // A command of a Reign names its term, and changes nothing in the log of a later term. A leader that was stopped, and that others have
 // replaced meanwhile, cannot change the state with what it had decided before.
 //
+// # Snapshots
+//
+// A snapshot is a header and blocks, each with a checksum of everything before it (imageblocks). The blocks hold a zstd stream, and that holds
+// records in msgpack, each with its kind and a version (image). Records are written and read one by one, so a
+// snapshot needs no memory beside the state. What is damaged is refused with ErrDamagedSnapshot. A kind that this version does not know, or
+// a version of a kind, is refused with ErrNewerSnapshot; a new field of a known record is left out. The layout of the first
+// version is still read (firstimage).
+//
 // # Events
 //
 // Every change makes events, which are numbered without gaps. Watch is a long poll from a
