@@ -19,6 +19,9 @@ const (
 	envelopeFields      = 8
 )
 
+// smallCommand is the room that an encoded command gets at once.
+const smallCommand = 256
+
 // MaxCommandBytes caps an encoded command.
 const MaxCommandBytes = 16 << 20
 
@@ -33,9 +36,12 @@ var (
 // encode returns the log entry of a command.
 func encode(c Command) ([]byte, error) {
 	var b bytes.Buffer
-	e := msgpack.NewEncoder(&b)
+	b.Grow(smallCommand)
+	e := msgpack.GetEncoder()
+	defer msgpack.PutEncoder(e)
+	e.Reset(&b)
 	e.UseCompactInts(true)
-	err := errors.Join(
+	err := firstError(
 		e.EncodeArrayLen(envelopeFields),
 		e.EncodeUint(commandVersion),
 		e.EncodeUint(uint64(c.Body.kind())),
@@ -55,9 +61,21 @@ func encode(c Command) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+func firstError(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // decode reads a log entry. Every error is ErrUnknownCommand.
 func decode(b []byte) (Command, error) {
-	c, err := decodeEnvelope(msgpack.NewDecoder(bytes.NewReader(b)))
+	d := msgpack.GetDecoder()
+	defer msgpack.PutDecoder(d)
+	d.Reset(bytes.NewReader(b))
+	c, err := decodeEnvelope(d)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrUnknownCommand, err)
 	}

@@ -139,6 +139,11 @@ func (f *fsm) reached(index uint64) <-chan struct{} {
 
 // err returns why this member stopped.
 func (f *fsm) err() error {
+	select {
+	case <-f.failed:
+	default: // every command asks, and none waits for the one that is being applied
+		return nil
+	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.broken

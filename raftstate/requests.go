@@ -78,7 +78,7 @@ func (n *Node) named(ctx context.Context, c Command) (_ Command, ended func(erro
 			c.Request, c.Answered = RequestID{Client: r.Client, Seq: r.Number}, min(r.Answered, r.Number)
 			return c, ended
 		}
-		n.fsm.view(func(m *Machine) { c.Seen = max(m.index, 1) }) // the first entry of a log is no command
+		c.Seen = max(n.raft.AppliedIndex(), 1) // the first entry of a log is no command
 		c.Request = n.NewRequest()
 	}
 	if c.Request.Client != n.client {
