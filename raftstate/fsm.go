@@ -31,7 +31,7 @@ type fsm struct {
 func newFSM(o Options, discard bool) *fsm {
 	return &fsm{
 		machine: NewMachine(), ring: newRing(o.KeptEvents), discard: discard,
-		maxEntries: o.compactEntries, maxBytes: o.compactBytes,
+		maxEntries: o.CompactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 }
@@ -54,7 +54,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 	if f.broken != nil {
 		return answer{err: f.broken}
 	}
-	if c.Term != 0 && c.Term != l.Term {
+	if c.Term != 0 && c.Term != l.Term && !strikes(noFence) {
 		f.machine.index = l.Index
 		f.wake()
 		return answer{err: ErrDeposed}

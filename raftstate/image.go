@@ -156,7 +156,7 @@ func (m *Machine) writeRecords(out io.Writer) error {
 	for _, k := range slices.Sorted(maps.Keys(m.settings)) {
 		w.add(imageSetting, &imageValue{Key: k, Value: m.settings[k]})
 	}
-	for a := m.dedup.oldest; a != nil; a = a.next {
+	for a := m.dedup.oldest; a != nil && !strikes(lostDedup); a = a.next {
 		w.add(imageAsker, a.image())
 	}
 	w.add(imageEnd, &imageCount{w.count})

@@ -60,6 +60,7 @@ func (n *Node) commit(ctx context.Context, data []byte, term uint64) (Result, er
 		if err == nil {
 			return r, nil
 		}
+		sent = sent || outcome == maybeApplied
 		if outcome != final && term != 0 && !n.reigns(term) {
 			outcome, err = final, ErrDeposed
 		}
@@ -69,7 +70,9 @@ func (n *Node) commit(ctx context.Context, data []byte, term uint64) (Result, er
 			}
 			return r, err
 		}
-		sent = sent || outcome == maybeApplied
+		if sent && strikes(doubleApply) {
+			data = n.another(data)
+		}
 		if err = n.pause(ctx, wake); err != nil {
 			if sent {
 				err = fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
@@ -126,6 +129,9 @@ func (n *Node) propose(ctx context.Context, data []byte) (Result, attempt, error
 	}
 	if !n.enter() {
 		return Result{}, refused, record.ErrClosed
+	}
+	if strikes(earlyAck) {
+		return n.early(data)
 	}
 	if ctx.Done() == nil {
 		defer n.inside.Done()
