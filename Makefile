@@ -20,7 +20,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz sim robust soak mutants clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz sim histories robust soak mutants clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -120,6 +120,9 @@ fuzz: $(CUDA)/cuda.h ## run every fuzz test for FUZZTIME (10s)
 SEEDS ?= 2000
 sim: ## pure machines under SEEDS (2000) seeds of random faults; SEED= repeats one
 	go test -count=1 -run '^TestSim' ./core/internal/alive/ ./core/internal/dir/ ./core/internal/place/ ./core/internal/refs/ ./core/internal/resume/ -args -sim.seeds=$(SEEDS) $(if $(filter command environment,$(origin SEED)),-sim.seed=$(SEED))
+
+histories: ## what clients of several heads were told under SEEDS (2000) seeds of kills and cuts, checked with Porcupine; FIRST= is the first seed
+	go test -count=1 -timeout=60m -v -run '^TestHistories$$' ./core/internal/histories/ -args -histories.seeds=$(SEEDS) -histories.plans $(if $(FIRST),-histories.first=$(FIRST))
 
 SEED ?= $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 PROGRAMS ?= 1000

@@ -3,6 +3,7 @@ module github.com/eagleray/eagleray
 go 1.26
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/ebitengine/purego v0.9.1
 	github.com/hashicorp/go-hclog v1.6.2
 	github.com/hashicorp/raft v1.7.3

@@ -6,37 +6,6 @@ import (
 	"testing"
 )
 
-// A clone and what it was made of change independently, at every limit, also
-// when each is full.
-func TestResults_Clone_ChangesIndependently(t *testing.T) {
-	for limit := 1; limit <= 17; limit++ {
-		a := results{limit: limit}
-		id := func(n int) RequestID { return RequestID{Client{byte(n)}, uint64(n)} }
-		for n := range limit {
-			a.add(id(n), Result{Index: uint64(n)})
-		}
-		if n := len(a.places); n < 2*limit || n >= 4*limit {
-			t.Errorf("limit %d: a table of %d places, want room for twice the limit, rounded up to a power of two", limit, n)
-		}
-		b := a.clone()
-		for n := limit; n < 3*limit; n++ {
-			if old, full := b.add(id(n), Result{Index: uint64(n)}); !full || old != id(n-limit) {
-				t.Fatalf("limit %d: %v was forgotten (%v), want %v", limit, old, full, id(n-limit))
-			}
-		}
-		for n := range 3 * limit {
-			ra, inA := a.find(id(n))
-			rb, inB := b.find(id(n))
-			if inA != (n < limit) || inA && ra.Index != uint64(n) {
-				t.Errorf("limit %d: the original has request %d: %v, %v", limit, n, ra, inA)
-			}
-			if inB != (n >= 2*limit) || inB && rb.Index != uint64(n) {
-				t.Errorf("limit %d: the clone has request %d: %v, %v", limit, n, rb, inB)
-			}
-		}
-	}
-}
-
 // sink is a snapshot's file that takes so many bytes.
 type sink struct {
 	bytes.Buffer

@@ -46,7 +46,7 @@ func openCluster(t *testing.T) *cluster {
 }
 
 func (c *cluster) open(id string) {
-	n, err := c.net.Open(id, Options{Timing: quick, Stores: c.stores[id], trailingLogs: 100})
+	n, err := c.net.Open(id, Options{Timing: quick, Stores: c.stores[id], TrailingLogs: 100})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package raftstate
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -171,10 +169,12 @@ func (m *Machine) Code(object ids.Object, offset uint64) (data []byte, size uint
 	return nil, c.size, true
 }
 
-type imageCode struct {
+// imageCodePart is a part of the code in a snapshot. The parts of an object come in order, and a part without data when there
+// is none.
+type imageCodePart struct {
 	Object ids.Object `msgpack:"o"`
-	Size   uint64     `msgpack:"s"`
-	Parts  [][]byte   `msgpack:"p"`
+	Size   uint64     `msgpack:"s"` // of the whole
+	Data   []byte     `msgpack:"d"`
 }
 
 type imageCodeFor struct {
@@ -183,29 +183,43 @@ type imageCodeFor struct {
 	Node    ids.Node     `msgpack:"n"`
 }
 
-// imageCode returns the code in the form of a snapshot.
-func (m *Machine) imageCode() (list []imageCode, pending []imageCodeFor) {
-	for object, c := range m.code {
-		list = append(list, imageCode{object, c.size, c.parts})
+// writeCode writes the code into a snapshot.
+func (m *Machine) writeCode(w *imageWriter) {
+	for _, object := range sortedIDs(maps.Keys(m.code), func(id ids.Object) []byte { return id[:] }) {
+		c := m.code[object]
+		if len(c.parts) == 0 {
+			w.add(imagePart, &imageCodePart{object, c.size, nil})
+		}
+		for _, part := range c.parts {
+			w.add(imagePart, &imageCodePart{object, c.size, part})
+		}
 	}
-	slices.SortFunc(list, func(a, b imageCode) int { return bytes.Compare(a.Object[:], b.Object[:]) })
-	for a, x := range m.pendingCode {
-		pending = append(pending, imageCodeFor{a, x.objects, x.node})
+	for _, a := range sortedIDs(maps.Keys(m.pendingCode), func(id ids.Actor) []byte { return id[:] }) {
+		x := m.pendingCode[a]
+		w.add(imagePending, &imageCodeFor{a, x.objects, x.node})
 	}
-	slices.SortFunc(pending, func(a, b imageCodeFor) int { return bytes.Compare(a.Actor[:], b.Actor[:]) })
-	return list, pending
 }
 
-// restoreCode is the inverse of imageCode. It is called when the actors are restored.
-func (m *Machine) restoreCode(list []imageCode, pending []imageCodeFor) error {
-	for _, x := range list {
-		c := &code{size: x.Size, parts: x.Parts}
-		for _, part := range x.Parts {
-			c.have += uint64(len(part))
-		}
-		m.code[x.Object] = c
-		m.codeBytes += x.Size
+// restoreCode takes a part of a snapshot.
+func (m *Machine) restoreCode(p *imageCodePart) error {
+	c := m.code[p.Object]
+	if c == nil {
+		c = &code{size: p.Size}
+		m.code[p.Object] = c
+		m.codeBytes += p.Size
 	}
+	if c.size != p.Size || uint64(len(p.Data)) > c.size-c.have {
+		return fmt.Errorf("a part of object %s has %d bytes of %d, and %d of %d are there", p.Object, len(p.Data), p.Size, c.have, c.size)
+	}
+	if len(p.Data) > 0 {
+		c.parts = append(c.parts, p.Data)
+		c.have += uint64(len(p.Data))
+	}
+	return nil
+}
+
+// restoreCodeUsers says who needs the code. It is called when everything else is restored.
+func (m *Machine) restoreCodeUsers(pending []imageCodeFor) error {
 	use := func(objects []ids.Object) error {
 		for _, object := range objects {
 			if m.code[object] == nil {
@@ -215,7 +229,7 @@ func (m *Machine) restoreCode(list []imageCode, pending []imageCodeFor) error {
 		}
 		return nil
 	}
-	for _, a := range slices.SortedFunc(maps.Values(m.actors), func(a, b *record.Actor) int { return cmp.Compare(a.Ordinal, b.Ordinal) }) {
+	for _, a := range m.actors {
 		if err := use(a.Code); err != nil {
 			return err
 		}

@@ -13,8 +13,14 @@ import (
 // commandVersion is the version of the envelope.
 const commandVersion = 1
 
-// envelopeFields are the fields that every envelope has. The term follows them where there is one; more may follow later.
-const envelopeFields = 5
+// The fields of the envelope; more may follow later. The first version had fewer.
+const (
+	firstEnvelopeFields = 5
+	envelopeFields      = 8
+)
+
+// smallCommand is the room that an encoded command gets at once.
+const smallCommand = 256
 
 // MaxCommandBytes caps an encoded command.
 const MaxCommandBytes = 16 << 20
@@ -30,23 +36,22 @@ var (
 // encode returns the log entry of a command.
 func encode(c Command) ([]byte, error) {
 	var b bytes.Buffer
-	e := msgpack.NewEncoder(&b)
+	b.Grow(smallCommand)
+	e := msgpack.GetEncoder()
+	defer msgpack.PutEncoder(e)
+	e.Reset(&b)
 	e.UseCompactInts(true)
-	fields := envelopeFields
-	if c.Term != 0 {
-		fields++
-	}
-	err := errors.Join(
-		e.EncodeArrayLen(fields),
+	err := firstError(
+		e.EncodeArrayLen(envelopeFields),
 		e.EncodeUint(commandVersion),
 		e.EncodeUint(uint64(c.Body.kind())),
 		e.EncodeBytes(c.Request.Client[:]),
 		e.EncodeUint(c.Request.Seq),
 		e.Encode(c.Body),
+		e.EncodeUint(c.Term),
+		e.EncodeUint(c.Answered),
+		e.EncodeUint(c.Seen),
 	)
-	if c.Term != 0 {
-		err = errors.Join(err, e.EncodeUint(c.Term))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", c.Body.subject(), err)
 	}
@@ -56,9 +61,21 @@ func encode(c Command) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+func firstError(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // decode reads a log entry. Every error is ErrUnknownCommand.
 func decode(b []byte) (Command, error) {
-	c, err := decodeEnvelope(msgpack.NewDecoder(bytes.NewReader(b)))
+	d := msgpack.GetDecoder()
+	defer msgpack.PutDecoder(d)
+	d.Reset(bytes.NewReader(b))
+	c, err := decodeEnvelope(d)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrUnknownCommand, err)
 	}
@@ -70,8 +87,8 @@ func decodeEnvelope(d *msgpack.Decoder) (c Command, err error) {
 	if err != nil {
 		return c, err
 	}
-	if n < envelopeFields {
-		return c, fmt.Errorf("%d fields, want %d", n, envelopeFields)
+	if n < firstEnvelopeFields {
+		return c, fmt.Errorf("%d fields, want at least %d", n, firstEnvelopeFields)
 	}
 	version, err := d.DecodeUint64()
 	if err != nil {
@@ -104,10 +121,20 @@ func decodeEnvelope(d *msgpack.Decoder) (c Command, err error) {
 	if err = d.Decode(c.Body); err != nil {
 		return c, fmt.Errorf("body of kind %d: %w", kind, err)
 	}
-	if n > envelopeFields {
-		if c.Term, err = d.DecodeUint64(); err != nil {
-			return c, fmt.Errorf("term of a command of kind %d: %w", kind, err)
-		}
+	if n < envelopeFields {
+		return c, nil // the first version wrote it
+	}
+	if c.Term, err = d.DecodeUint64(); err != nil {
+		return c, fmt.Errorf("term of a command of kind %d: %w", kind, err)
+	}
+	if c.Answered, err = d.DecodeUint64(); err != nil {
+		return c, fmt.Errorf("answered requests of a command of kind %d: %w", kind, err)
+	}
+	if c.Answered > c.Request.Seq {
+		return c, fmt.Errorf("request %d says that the requests below %d are answered", c.Request.Seq, c.Answered)
+	}
+	if c.Seen, err = d.DecodeUint64(); err != nil {
+		return c, fmt.Errorf("index of a command of kind %d: %w", kind, err)
 	}
 	return c, nil
 }

@@ -46,6 +46,12 @@ type Command struct {
 	// Term, if it is not 0, is the only term in which the command may be applied: that of the leader that has decided it. Reign sets it.
 	Term uint64
 	Body Body
+	// Answered says that the client needs the results of its requests with lower numbers no more: it has them, or has
+	// given the requests up. The state forgets them. At most Request.Seq; 0 says nothing.
+	Answered uint64
+	// Seen is an index of the log that the sender's member had applied when the request was made for the first time.
+	// 0: not known.
+	Seen uint64
 }
 
 // Body is what a command does; the types below implement it.

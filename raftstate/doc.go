@@ -4,10 +4,10 @@
 //
 // # Layers
 //
-//	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, lead, client)
+//	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, requests, lead, client)
 //	Reign    what a leader decides, and fresh reads; who the members are   (reign, fresh, members)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
-//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup)
+//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup, results, image)
 //
 // # The machine
 //
@@ -23,10 +23,11 @@
 //
 // # Commands
 //
-// A command is a msgpack array: version, kind, client, sequence, body. Client and sequence
-// together make a retry apply once: the machine keeps the results of the last keptResults
-// commands (singleKeptResults where the cluster has one member), and refuses a client's
-// command that is older than those as expired. Bodies are msgpack maps, so that a field can
+// A command is a msgpack array: version, kind, client, sequence, body, term, answered, seen. Client and sequence
+// together make a retry apply once (dedup, results, requests): the machine keeps the results of a client until the client
+// says that it has them (answered), and at most keptRequests. A request that the machine may have forgotten is
+// refused as expired: it cannot be told apart from a retry. What is over a bound goes in the order of the log, so that
+// all members forget the same. Bodies are msgpack maps, so that a field can
 // be added. A member that meets a kind or version that it does not know stops, and Node.Err
 // says why: it must not compute another state than the others. With several heads, new kinds are
 // proposed only when the oldest member knows them.
@@ -40,6 +41,14 @@
 //
 // A command of a Reign names its term, and changes nothing in the log of a later term. A leader that was stopped, and that others have
 // replaced meanwhile, cannot change the state with what it had decided before.
+//
+// # Snapshots
+//
+// A snapshot is a header and blocks, each with a checksum of everything before it (imageblocks). The blocks hold a zstd stream, and that holds
+// records in msgpack, each with its kind and a version (image). Records are written and read one by one, so a
+// snapshot needs no memory beside the state. What is damaged is refused with ErrDamagedSnapshot. A kind that this version does not know, or
+// a version of a kind, is refused with ErrNewerSnapshot; a new field of a known record is left out. The layout of the first
+// version is still read (firstimage).
 //
 // # Events
 //

@@ -21,7 +21,7 @@ type confirmation struct {
 // Fresh returns when reads of this member show everything that was committed before the call. All calls that wait at the same time
 // share one commit. A member without others needs none.
 func (r *Reign) Fresh(ctx context.Context) error {
-	if r.alone() {
+	if r.alone() || strikes(staleRead) {
 		return nil
 	}
 	c := r.fresh.join(r.confirmAll)

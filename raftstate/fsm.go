@@ -29,15 +29,11 @@ type fsm struct {
 }
 
 func newFSM(o Options, discard bool) *fsm {
-	f := &fsm{
+	return &fsm{
 		machine: NewMachine(), ring: newRing(o.KeptEvents), discard: discard,
-		maxEntries: o.compactEntries, maxBytes: o.compactBytes,
+		maxEntries: o.CompactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
-	if discard {
-		f.machine.dedup.results = results{limit: singleKeptResults}
-	}
-	return f
 }
 
 // answer is what the fsm hands to the proposer on the same member.
@@ -58,7 +54,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 	if f.broken != nil {
 		return answer{err: f.broken}
 	}
-	if c.Term != 0 && c.Term != l.Term {
+	if c.Term != 0 && c.Term != l.Term && !strikes(noFence) {
 		f.machine.index = l.Index
 		f.wake()
 		return answer{err: ErrDeposed}
@@ -143,6 +139,11 @@ func (f *fsm) reached(index uint64) <-chan struct{} {
 
 // err returns why this member stopped.
 func (f *fsm) err() error {
+	select {
+	case <-f.failed:
+	default: // every command asks, and none waits for the one that is being applied
+		return nil
+	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.broken

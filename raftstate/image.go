@@ -2,10 +2,11 @@ package raftstate
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 
@@ -16,166 +17,389 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// imageFormat is the version of the snapshot's layout.
-const imageFormat = 1
+const (
+	// imageWindow is how far back the compressor looks: more costs memory for little.
+	imageWindow = 1 << 20
+	// maxImageMemory caps what the decompressor may take for its window.
+	maxImageMemory = 64 << 20
+	// maxImageRecord caps a record. The largest has the value of a command, or what is kept of a client.
+	maxImageRecord = MaxCommandBytes + 1<<20
+)
 
-// imageWindow is how far back the compressor looks: more costs memory for little.
-const imageWindow = 1 << 20
+// imageKind numbers the kinds of records in a snapshot. Numbers are never reused.
+type imageKind uint16
 
-// maxImageMemory caps what the decompressor may take for its window.
-const maxImageMemory = 64 << 20
+// The kinds; the comment says what the body is.
+const (
+	imageStart   imageKind = 1  // imageFirst; comes first
+	imageNode    imageKind = 2  // record.Node
+	imageJob     imageKind = 3  // record.Job
+	imageActor   imageKind = 4  // record.Actor
+	imageOver    imageKind = 5  // imageEnded
+	imagePart    imageKind = 6  // imageCodePart
+	imagePending imageKind = 7  // imageCodeFor
+	imageKV      imageKind = 8  // imageValue
+	imageSetting imageKind = 9  // imageValue
+	imageAsker   imageKind = 10 // imageClient
+	imageEnd     imageKind = 11 // imageCount; comes last
+)
 
-// image is the snapshot's layout: zstd over msgpack. Every list has an order
-// that follows from the state alone, so equal states give equal bytes.
-type image struct {
-	Format     int              `msgpack:"format"`
-	Index      uint64           `msgpack:"index"`
-	Seq        uint64           `msgpack:"seq"`
-	LastJob    uint32           `msgpack:"last_job"`
-	LastNode   uint32           `msgpack:"last_node"`
-	Nodes      []*record.Node   `msgpack:"nodes"`
-	Jobs       []*record.Job    `msgpack:"jobs"`
-	Actors     []*record.Actor  `msgpack:"actors"`
-	DeadNodes  []ids.Node       `msgpack:"dead_nodes"`
-	EndedJobs  []ids.Job        `msgpack:"ended_jobs"`
-	DeadActors []ids.Actor      `msgpack:"dead_actors"`
-	Code       []imageCode      `msgpack:"code"`
-	CodeFor    []imageCodeFor   `msgpack:"code_for"`
-	KV         []imageNamespace `msgpack:"kv"`
-	Settings   []imageValue     `msgpack:"settings"`
-	Requests   []imageRequest   `msgpack:"requests"`
-	Floors     []RequestID      `msgpack:"floors"`
+// imageVersions has the version of each kind's body. It is raised when a member that does not know the new fields would
+// read a wrong state. Such a member refuses the snapshot. Fields that it may leave out raise nothing.
+var imageVersions = map[imageKind]uint64{
+	imageStart: 1, imageNode: 1, imageJob: 1, imageActor: 1, imageOver: 1, imagePart: 1, imagePending: 1, imageKV: 1, imageSetting: 1,
+	imageAsker: 1, imageEnd: 1,
 }
 
-type imageNamespace struct {
-	Name   string       `msgpack:"name"`
-	Values []imageValue `msgpack:"values"`
+type imageFirst struct {
+	Index     uint64 `msgpack:"index"`
+	Seq       uint64 `msgpack:"seq"`
+	LastJob   uint32 `msgpack:"last_job"`
+	LastNode  uint32 `msgpack:"last_node"`
+	Forgotten uint64 `msgpack:"forgotten"`
+}
+
+type imageEnded struct {
+	Nodes  []ids.Node  `msgpack:"nodes"`
+	Jobs   []ids.Job   `msgpack:"jobs"`
+	Actors []ids.Actor `msgpack:"actors"`
 }
 
 type imageValue struct {
-	Key   string `msgpack:"k"`
-	Value []byte `msgpack:"v"`
+	Namespace string `msgpack:"ns,omitempty"`
+	Key       string `msgpack:"k"`
+	Value     []byte `msgpack:"v"`
 }
 
-type imageRequest struct {
-	ID     RequestID `msgpack:"id"`
-	Result Result    `msgpack:"res"`
+type imageCount struct {
+	Records uint64 `msgpack:"records"` // before this one
 }
 
-// image lays the machine out.
-func (m *Machine) image() *image {
-	im := &image{
-		Format: imageFormat, Index: m.index, Seq: m.seq, LastJob: m.lastJob, LastNode: m.lastNode,
-		DeadNodes: m.deadNodes, EndedJobs: m.endedJobs, DeadActors: m.deadActors,
-	}
-	im.Nodes = slices.SortedFunc(maps.Values(m.nodes), func(a, b *record.Node) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	im.Jobs = slices.SortedFunc(maps.Values(m.jobs), func(a, b *record.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	im.Actors = slices.SortedFunc(maps.Values(m.actors), func(a, b *record.Actor) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	im.Code, im.CodeFor = m.imageCode()
-	for _, ns := range slices.Sorted(maps.Keys(m.kv)) {
-		im.KV = append(im.KV, imageNamespace{ns, imageValues(m.kv[ns])})
-	}
-	im.Settings = imageValues(m.settings)
-	for id, r := range m.dedup.results.all() {
-		im.Requests = append(im.Requests, imageRequest{id, r})
-	}
-	for _, c := range m.dedup.clients {
-		im.Floors = append(im.Floors, RequestID{c, m.dedup.floors[c]})
-	}
-	return im
+// imageWriter writes records. After the first error it does nothing.
+type imageWriter struct {
+	w     io.Writer
+	buf   bytes.Buffer // of one record
+	enc   *msgpack.Encoder
+	count uint64
+	err   error
 }
 
-func imageValues(m map[string][]byte) []imageValue {
-	values := make([]imageValue, 0, len(m))
-	for k, v := range m {
-		values = append(values, imageValue{k, v})
+// add writes a record: its length, and a msgpack sequence of kind, version and body.
+func (w *imageWriter) add(k imageKind, body any) {
+	if w.err != nil {
+		return
 	}
-	slices.SortFunc(values, func(a, b imageValue) int { return cmp.Compare(a.Key, b.Key) })
-	return values
+	w.buf.Reset()
+	w.buf.Write([]byte{0, 0, 0, 0})
+	w.err = errors.Join(w.enc.EncodeUint(uint64(k)), w.enc.EncodeUint(imageVersions[k]), w.enc.Encode(body))
+	size := w.buf.Len() - 4
+	if w.err == nil && size > maxImageRecord {
+		w.err = fmt.Errorf("a record of kind %d has %d bytes, and at most %d are allowed", k, size, maxImageRecord)
+	}
+	if w.err == nil {
+		binary.LittleEndian.PutUint32(w.buf.Bytes(), uint32(size))
+		_, w.err = w.w.Write(w.buf.Bytes())
+	}
+	w.count++
 }
 
-// machine builds the machine that the image was made from.
-func (im *image) machine() (*Machine, error) {
-	if slices.Contains(im.Nodes, nil) || slices.Contains(im.Jobs, nil) || slices.Contains(im.Actors, nil) {
-		return nil, errors.New("an empty record")
-	}
-	m := NewMachine()
-	m.index, m.seq, m.lastJob, m.lastNode = im.Index, im.Seq, im.LastJob, im.LastNode
-	m.deadNodes, m.endedJobs, m.deadActors = im.DeadNodes, im.EndedJobs, im.DeadActors
-	for _, n := range im.Nodes {
-		m.nodes[n.ID] = n
-	}
-	for _, j := range im.Jobs {
-		m.keepJob(j)
-	}
-	for _, a := range im.Actors {
-		m.places.move(m.actors[a.ID], a)
-		m.actors[a.ID] = a
-		if a.Name != "" && a.Live() {
-			m.names[name{a.Namespace, a.Name}] = a.ID
-		}
-	}
-	if err := m.restoreCode(im.Code, im.CodeFor); err != nil {
-		return nil, err
-	}
-	for _, ns := range im.KV {
-		keys := make(map[string][]byte, len(ns.Values))
-		for _, v := range ns.Values {
-			keys[v.Key] = value(v.Value)
-		}
-		m.kv[ns.Name] = keys
-	}
-	for _, v := range im.Settings {
-		m.settings[v.Key] = value(v.Value)
-	}
-	for _, r := range im.Requests {
-		if _, known := m.dedup.results.find(r.ID); !known {
-			m.dedup.results.add(r.ID, r.Result)
-		}
-	}
-	for _, f := range im.Floors {
-		m.dedup.floors[f.Client] = f.Seq
-		m.dedup.clients = append(m.dedup.clients, f.Client)
-	}
-	return m, nil
-}
-
-// WriteSnapshot writes the machine. Equal machines write equal bytes.
+// WriteSnapshot writes the machine, one record after the other, so that it takes no memory to speak of. Equal machines
+// write equal bytes: every list has an order that follows from the state alone.
 func (m *Machine) WriteSnapshot(w io.Writer) error {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(imageWindow))
-	if err != nil {
-		return fmt.Errorf("write snapshot: %w", err)
-	}
-	e := msgpack.NewEncoder(z)
-	e.UseCompactInts(true)
-	e.SetSortMapKeys(true)
-	if err := e.Encode(m.image()); err != nil {
-		_ = z.Close()
-		return fmt.Errorf("write snapshot: %w", err)
-	}
-	if err := z.Close(); err != nil {
+	if err := m.writeSnapshot(w); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	return nil
 }
 
-// ReadSnapshot reads what WriteSnapshot wrote.
-func ReadSnapshot(r io.Reader) (*Machine, error) {
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
+func (m *Machine) writeSnapshot(w io.Writer) error {
+	blocks, err := newBlockWriter(w)
 	if err != nil {
-		return nil, fmt.Errorf("read snapshot: %w", err)
+		return err
 	}
-	defer z.Close()
-	var im image
-	if err := msgpack.NewDecoder(z).Decode(&im); err != nil {
-		return nil, fmt.Errorf("read snapshot: %w", err)
+	z, err := zstd.NewWriter(blocks, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(imageWindow))
+	if err != nil {
+		return err
 	}
-	if im.Format != imageFormat {
-		return nil, fmt.Errorf("read snapshot: format %d, this member knows %d", im.Format, imageFormat)
+	err = m.writeRecords(z)
+	if e := z.Close(); err == nil {
+		err = e
 	}
-	m, err := im.machine()
+	if err != nil {
+		return err
+	}
+	return blocks.close()
+}
+
+func (m *Machine) writeRecords(out io.Writer) error {
+	w := &imageWriter{w: out}
+	w.enc = msgpack.NewEncoder(&w.buf)
+	w.enc.UseCompactInts(true)
+	w.enc.SetSortMapKeys(true)
+	w.add(imageStart, &imageFirst{m.index, m.seq, m.lastJob, m.lastNode, m.dedup.forgotten})
+	for _, id := range sortedIDs(maps.Keys(m.nodes), func(id ids.Node) []byte { return id[:] }) {
+		w.add(imageNode, m.nodes[id])
+	}
+	for _, id := range sortedIDs(maps.Keys(m.jobs), func(id ids.Job) []byte { return id[:] }) {
+		w.add(imageJob, m.jobs[id])
+	}
+	for _, id := range sortedIDs(maps.Keys(m.actors), func(id ids.Actor) []byte { return id[:] }) {
+		w.add(imageActor, m.actors[id])
+	}
+	w.add(imageOver, &imageEnded{m.deadNodes, m.endedJobs, m.deadActors})
+	m.writeCode(w)
+	for _, ns := range slices.Sorted(maps.Keys(m.kv)) {
+		for _, k := range slices.Sorted(maps.Keys(m.kv[ns])) {
+			w.add(imageKV, &imageValue{ns, k, m.kv[ns][k]})
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(m.settings)) {
+		w.add(imageSetting, &imageValue{Key: k, Value: m.settings[k]})
+	}
+	for a := m.dedup.oldest; a != nil && !strikes(lostDedup); a = a.next {
+		w.add(imageAsker, a.image())
+	}
+	w.add(imageEnd, &imageCount{w.count})
+	return w.err
+}
+
+// sortedIDs returns ids in the order of their bytes.
+func sortedIDs[T any](all iter.Seq[T], bytesOf func(T) []byte) []T {
+	return slices.SortedFunc(all, func(a, b T) int { return bytes.Compare(bytesOf(a), bytesOf(b)) })
+}
+
+// ReadSnapshot reads what WriteSnapshot wrote, of this version or an earlier one. It refuses what was damaged
+// (ErrDamagedSnapshot), and what it would not understand wholly (ErrNewerSnapshot). Beside the machine it takes the memory of
+// the compressor's window and of one record.
+func ReadSnapshot(r io.Reader) (*Machine, error) {
+	m, err := readSnapshot(r)
 	if err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
 	return m, nil
+}
+
+func readSnapshot(r io.Reader) (*Machine, error) {
+	var head [imageHeader]byte
+	n, err := io.ReadFull(r, head[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	if bytes.HasPrefix(head[:n], firstImageMagic) {
+		return readFirstImage(io.MultiReader(bytes.NewReader(head[:n]), r))
+	}
+	if n < len(head) || string(head[:len(imageMagic)]) != imageMagic {
+		return nil, fmt.Errorf("%w: it does not begin as one", ErrDamagedSnapshot)
+	}
+	if layout := binary.LittleEndian.Uint32(head[len(imageMagic):]); layout != imageLayout {
+		return nil, fmt.Errorf("%w (its layout has version %d, and this version knows %d)", ErrNewerSnapshot, layout, imageLayout)
+	}
+	blocks := newBlockReader(r, head[:])
+	z, err := zstd.NewReader(blocks, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	b := newImageBuilder()
+	if err := b.readRecords(z); err != nil {
+		if blocks.err != nil && !errors.Is(blocks.err, io.EOF) {
+			err = blocks.err // the cause, and not what the decompressor makes of it
+		}
+		return nil, err
+	}
+	return b.m, nil
+}
+
+// readRecords reads all records, up to the end of the stream.
+func (b *imageBuilder) readRecords(r io.Reader) error {
+	var buf bytes.Buffer
+	for {
+		var head [4]byte
+		switch _, err := io.ReadFull(r, head[:]); {
+		case errors.Is(err, io.EOF):
+			return b.finish()
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return b.damaged("it ends within a record")
+		case err != nil:
+			return err
+		}
+		size := binary.LittleEndian.Uint32(head[:])
+		if size > maxImageRecord {
+			return b.damaged("a record has %d bytes, and at most %d are allowed", size, maxImageRecord)
+		}
+		buf.Reset()
+		switch _, err := io.CopyN(&buf, r, int64(size)); {
+		case errors.Is(err, io.EOF):
+			return b.damaged("it ends within a record")
+		case err != nil:
+			return err
+		}
+		if err := b.record(&buf); err != nil {
+			return err
+		}
+	}
+}
+
+// record takes one record.
+func (b *imageBuilder) record(buf *bytes.Buffer) error {
+	d := msgpack.NewDecoder(buf)
+	kind, err := d.DecodeUint64()
+	if err != nil {
+		return b.damaged("the kind of a record cannot be read: %v", err)
+	}
+	version, err := d.DecodeUint64()
+	if err != nil {
+		return b.damaged("the version of a record of kind %d cannot be read: %v", kind, err)
+	}
+	known := uint64(0)
+	if kind < 1<<16 {
+		known = imageVersions[imageKind(kind)]
+	}
+	switch {
+	case known == 0:
+		return fmt.Errorf("%w (it has a record of kind %d, which this version does not know)", ErrNewerSnapshot, kind)
+	case version > known:
+		return fmt.Errorf("%w (it has a record of kind %d in version %d, and this version knows %d)", ErrNewerSnapshot, kind, version, known)
+	}
+	if err := b.take(imageKind(kind), d); err != nil {
+		return b.damaged("a record of kind %d: %v", kind, err)
+	}
+	if buf.Len() > 0 {
+		return b.damaged("a record of kind %d has %d bytes after its end", kind, buf.Len())
+	}
+	b.records++
+	return nil
+}
+
+// take decodes a record's body and puts it into the machine.
+func (b *imageBuilder) take(k imageKind, d *msgpack.Decoder) error {
+	if (k == imageStart) != (b.records == 0) || b.ended {
+		return errors.New("it is not where it belongs")
+	}
+	switch k {
+	case imageStart:
+		return decodeThen(d, b.start)
+	case imageNode:
+		return decodeThen(d, b.node)
+	case imageJob:
+		return decodeThen(d, b.job)
+	case imageActor:
+		return decodeThen(d, b.actor)
+	case imageOver:
+		return decodeThen(d, b.over)
+	case imagePart:
+		return decodeThen(d, b.m.restoreCode)
+	case imagePending:
+		return decodeThen(d, b.codeFor)
+	case imageKV:
+		return decodeThen(d, b.kv)
+	case imageSetting:
+		return decodeThen(d, b.setting)
+	case imageAsker:
+		return decodeThen(d, b.m.dedup.restore)
+	case imageEnd:
+		return decodeThen(d, b.end)
+	}
+	return errors.New("its kind is not known")
+}
+
+func decodeThen[T any](d *msgpack.Decoder, take func(*T) error) error {
+	body := new(T)
+	if err := d.Decode(body); err != nil {
+		return err
+	}
+	return take(body)
+}
+
+// imageBuilder makes a machine of records.
+type imageBuilder struct {
+	m       *Machine
+	records uint64
+	ended   bool
+	pending []imageCodeFor
+}
+
+func newImageBuilder() *imageBuilder { return &imageBuilder{m: NewMachine()} }
+
+func (b *imageBuilder) damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: record %d: %s", ErrDamagedSnapshot, b.records+1, fmt.Sprintf(format, args...))
+}
+
+func (b *imageBuilder) start(f *imageFirst) error {
+	m := b.m
+	m.index, m.seq, m.lastJob, m.lastNode, m.dedup.forgotten = f.Index, f.Seq, f.LastJob, f.LastNode, f.Forgotten
+	return nil
+}
+
+func (b *imageBuilder) node(n *record.Node) error {
+	if b.m.nodes[n.ID] != nil {
+		return fmt.Errorf("node %s is there twice", n.ID)
+	}
+	b.m.nodes[n.ID] = n
+	return nil
+}
+
+func (b *imageBuilder) job(j *record.Job) error {
+	if b.m.jobs[j.ID] != nil {
+		return fmt.Errorf("job %s is there twice", j.ID)
+	}
+	b.m.keepJob(j)
+	return nil
+}
+
+func (b *imageBuilder) actor(a *record.Actor) error {
+	m := b.m
+	if m.actors[a.ID] != nil {
+		return fmt.Errorf("actor %s is there twice", a.ID)
+	}
+	m.places.move(nil, a)
+	m.actors[a.ID] = a
+	if a.Name != "" && a.Live() {
+		m.names[name{a.Namespace, a.Name}] = a.ID
+	}
+	return nil
+}
+
+func (b *imageBuilder) over(e *imageEnded) error {
+	b.m.deadNodes, b.m.endedJobs, b.m.deadActors = e.Nodes, e.Jobs, e.Actors
+	return nil
+}
+
+func (b *imageBuilder) codeFor(p *imageCodeFor) error {
+	b.pending = append(b.pending, *p)
+	return nil
+}
+
+func (b *imageBuilder) kv(v *imageValue) error {
+	keys := b.m.kv[v.Namespace]
+	if keys == nil {
+		keys = map[string][]byte{}
+		b.m.kv[v.Namespace] = keys
+	}
+	keys[v.Key] = value(v.Value)
+	return nil
+}
+
+func (b *imageBuilder) setting(v *imageValue) error {
+	b.m.settings[v.Key] = value(v.Value)
+	return nil
+}
+
+func (b *imageBuilder) end(c *imageCount) error {
+	if c.Records != b.records {
+		return fmt.Errorf("there were %d records, and there are %d", c.Records, b.records)
+	}
+	b.ended = true
+	return nil
+}
+
+// finish completes the machine when all records were read.
+func (b *imageBuilder) finish() error {
+	if !b.ended {
+		return b.damaged("it ends too early")
+	}
+	if err := b.m.restoreCodeUsers(b.pending); err != nil {
+		return b.damaged("%v", err)
+	}
+	return nil
 }

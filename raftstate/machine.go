@@ -69,13 +69,13 @@ func NewMachine() *Machine {
 // body points to.
 func (m *Machine) Apply(index uint64, c Command) (Result, []record.Event) {
 	m.index = index
-	if r, known := m.dedup.find(c.Request); known {
+	if r, known := m.dedup.find(&c); known {
 		return r, nil
 	}
 	m.out = nil
 	r := c.Body.apply(m)
 	r.Index = index
-	m.dedup.keep(c.Request, r)
+	m.dedup.keep(&c, r)
 	return r, m.out
 }
 

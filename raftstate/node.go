@@ -16,12 +16,12 @@ import (
 // Node is one member of the group of heads.
 type Node struct {
 	Changes
-	opts   Options
-	raft   *raft.Raft
-	fsm    *fsm
-	client Client
-	seq    atomic.Uint64
-	reign  atomic.Pointer[Reign] // nil: another member leads, or none
+	opts     Options
+	raft     *raft.Raft
+	fsm      *fsm
+	client   Client
+	requests requests
+	reign    atomic.Pointer[Reign] // nil: another member leads, or none
 
 	mu     sync.Mutex
 	halted bool

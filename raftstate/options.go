@@ -33,9 +33,14 @@ type Options struct {
 	// LogOutput gets raft's warnings. Nil: nobody.
 	LogOutput io.Writer
 
-	// Tests make these small.
-	compactEntries, compactBytes int
-	trailingLogs                 uint64
+	// CompactEntries is after how many commands the log is shortened by a snapshot. Zero: 8192, and 256 for a member on its
+	// own whose log is in memory.
+	CompactEntries int
+	// TrailingLogs is how many entries stay in the log behind a snapshot, for members that lag a little. Zero: 4096, and 1 for
+	// a member on its own.
+	TrailingLogs uint64
+
+	compactBytes int // tests make it small
 }
 
 // Voter is a member of the raft group.
@@ -112,16 +117,16 @@ func (o *Options) complete() error {
 	if o.inMemory() {
 		entries, bytes = singleCompactEntries, singleCompactBytes
 	}
-	if o.compactEntries == 0 {
-		o.compactEntries = entries
+	if o.CompactEntries == 0 {
+		o.CompactEntries = entries
 	}
 	if o.compactBytes == 0 {
 		o.compactBytes = bytes
 	}
-	if o.trailingLogs == 0 {
-		o.trailingLogs = trailingLogs
+	if o.TrailingLogs == 0 {
+		o.TrailingLogs = trailingLogs
 		if o.single() {
-			o.trailingLogs = singleTrailingLogs
+			o.TrailingLogs = singleTrailingLogs
 		}
 	}
 	return nil
@@ -143,7 +148,7 @@ func (o *Options) config() *raft.Config {
 	c.LeaderLeaseTimeout = o.Timing.Lease
 	c.CommitTimeout = o.Timing.Commit
 	c.SnapshotInterval = snapshotInterval
-	c.TrailingLogs = o.trailingLogs
+	c.TrailingLogs = o.TrailingLogs
 	c.BatchApplyCh = true
 	c.ShutdownOnRemove = false // Close does that, after the commands under way
 	c.NoLegacyTelemetry = true

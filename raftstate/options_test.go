@@ -57,26 +57,26 @@ func TestOptions_Complete_FillsInWhatWasLeftOut(t *testing.T) {
 	if len(lone.Voters) != 1 || lone.Voters[0] != (Voter{ID: "a", Address: "a"}) || len(one.Voters) != 0 {
 		t.Errorf("voters %v and %v", lone.Voters, one.Voters)
 	}
-	if lone.KeptEvents != singleKeptEvents || lone.compactEntries != singleCompactEntries || lone.compactBytes != singleCompactBytes || lone.trailingLogs != singleTrailingLogs {
+	if lone.KeptEvents != singleKeptEvents || lone.CompactEntries != singleCompactEntries || lone.compactBytes != singleCompactBytes || lone.TrailingLogs != singleTrailingLogs {
 		t.Errorf("a lone member keeps %+v", lone)
 	}
-	if one.KeptEvents != defaultKeptEvents || one.compactEntries != compactEntries || one.compactBytes != compactBytes || one.trailingLogs != trailingLogs {
+	if one.KeptEvents != defaultKeptEvents || one.CompactEntries != compactEntries || one.compactBytes != compactBytes || one.TrailingLogs != trailingLogs {
 		t.Errorf("one of several keeps %+v", one)
 	}
 	stores := Stores{Log: raft.NewInmemStore(), Stable: raft.NewInmemStore(), Snapshots: raft.NewInmemSnapshotStore()}
-	durable := Options{ID: "a", Stores: stores, KeptEvents: 5, compactEntries: 6, compactBytes: 7, trailingLogs: 8}
-	if err := durable.complete(); err != nil || durable.KeptEvents != 5 || durable.compactEntries != 6 || durable.compactBytes != 7 || durable.trailingLogs != 8 {
+	durable := Options{ID: "a", Stores: stores, KeptEvents: 5, CompactEntries: 6, compactBytes: 7, TrailingLogs: 8}
+	if err := durable.complete(); err != nil || durable.KeptEvents != 5 || durable.CompactEntries != 6 || durable.compactBytes != 7 || durable.TrailingLogs != 8 {
 		t.Errorf("what was given is changed: %+v, %v", durable, err)
 	}
 	kept := Options{ID: "a", Stores: stores}
-	if err := kept.complete(); err != nil || kept.compactEntries != compactEntries || kept.compactBytes != compactBytes {
+	if err := kept.complete(); err != nil || kept.CompactEntries != compactEntries || kept.compactBytes != compactBytes {
 		t.Errorf("somebody may read the snapshot: %+v, %v", kept, err)
 	}
 }
 
 func TestOptions_Config_PassesEverythingOn(t *testing.T) {
 	timing := Timing{Heartbeat: 5 * time.Second, Election: 6 * time.Second, Lease: 4 * time.Second, Commit: 3 * time.Second}
-	o := Options{ID: "a", Timing: timing, trailingLogs: 9}
+	o := Options{ID: "a", Timing: timing, TrailingLogs: 9}
 	if err := o.complete(); err != nil {
 		t.Fatal(err)
 	}

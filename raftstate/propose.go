@@ -32,15 +32,14 @@ type Forwarder interface {
 // its Request with NewRequest may be sent again.
 //
 // The Apply of a Reign is carried out in its term only, and fails with ErrDeposed after it.
-func (x Changes) Apply(ctx context.Context, c Command) (Result, error) {
+func (x Changes) Apply(ctx context.Context, c Command) (_ Result, err error) {
 	n := x.n
 	c.Term = x.term
 	if err := c.Body.check(); err != nil {
 		return Result{}, fmt.Errorf("%s: %w: %w", c.Body.subject(), record.ErrInvalid, err)
 	}
-	if c.Request == (RequestID{}) {
-		c.Request = n.requestOf(ctx)
-	}
+	c, ended := n.named(ctx, c)
+	defer func() { ended(err) }()
 	data, err := encode(c)
 	if err != nil {
 		return Result{}, err
@@ -52,20 +51,6 @@ func (x Changes) Apply(ctx context.Context, c Command) (Result, error) {
 	return r, r.err(c.Body)
 }
 
-// requestOf returns the name that a sender far away has given to its request, and a new id for a command without one.
-func (n *Node) requestOf(ctx context.Context) RequestID {
-	if r, ok := record.RequestIn(ctx); ok {
-		return RequestID{Client: r.Client, Seq: r.Number}
-	}
-	return n.NewRequest()
-}
-
-// NewRequest returns an id for a command that the caller wants to be able to
-// send again.
-func (n *Node) NewRequest() RequestID {
-	return RequestID{Client: n.client, Seq: n.seq.Add(1)}
-}
-
 // commit tries until the command is committed or cannot be. Term, if it is not 0, is the only one in which it may be.
 func (n *Node) commit(ctx context.Context, data []byte, term uint64) (Result, error) {
 	sent := false // it may be applied already
@@ -75,6 +60,7 @@ func (n *Node) commit(ctx context.Context, data []byte, term uint64) (Result, er
 		if err == nil {
 			return r, nil
 		}
+		sent = sent || outcome == maybeApplied
 		if outcome != final && term != 0 && !n.reigns(term) {
 			outcome, err = final, ErrDeposed
 		}
@@ -84,7 +70,9 @@ func (n *Node) commit(ctx context.Context, data []byte, term uint64) (Result, er
 			}
 			return r, err
 		}
-		sent = sent || outcome == maybeApplied
+		if sent && strikes(doubleApply) {
+			data = n.another(data)
+		}
 		if err = n.pause(ctx, wake); err != nil {
 			if sent {
 				err = fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
@@ -141,6 +129,9 @@ func (n *Node) propose(ctx context.Context, data []byte) (Result, attempt, error
 	}
 	if !n.enter() {
 		return Result{}, refused, record.ErrClosed
+	}
+	if strikes(earlyAck) {
+		return n.early(data)
 	}
 	if ctx.Done() == nil {
 		defer n.inside.Done()

@@ -193,3 +193,20 @@ func TestReign_Members_AreAddedPromotedAndRemoved(t *testing.T) {
 		t.Errorf("members: %+v", m)
 	}
 }
+
+// A leader that loses its term while a decision is under way does not say that nothing was changed: the next leader may have it.
+func TestReign_EndsWithADecisionUnderWay_SaysThatItMayBeApplied(t *testing.T) {
+	net, members := openThree(t)
+	r := reignOf(t, members)
+	if err := r.PutSetting(t.Context(), "s", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	net.Cut(r.Self(), true)
+	err := r.PutSetting(t.Context(), "s", []byte("second")) // it is in this member's log, and nobody hears of it
+	if !errors.Is(err, ErrDeposed) || !errors.Is(err, record.ErrMayHaveBeenApplied) {
+		t.Errorf("got %v", err)
+	}
+	if err := r.PutSetting(t.Context(), "s", []byte("third")); !errors.Is(err, ErrDeposed) || errors.Is(err, record.ErrMayHaveBeenApplied) {
+		t.Errorf("after the end: got %v", err)
+	}
+}

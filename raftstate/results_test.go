@@ -1,76 +1,48 @@
 package raftstate
 
 import (
+	"maps"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 )
 
-// Against a map and a list: requests of several clients, out of order, many times the limit.
+// Against a map: requests out of order, drops of any number of them.
 func TestResults_RandomRequests_AsInAMap(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(50) {
 		d := rand.New(rand.NewPCG(seed, 1))
-		limit := 1 + d.IntN(40)
-		r := results{limit: limit}
-		known := map[RequestID]Result{}
-		var order []RequestID
-		var next [3]uint64
-		for i := range 2000 {
-			c := d.IntN(len(next))
-			next[c] += uint64(d.IntN(3))
-			id := RequestID{Client{byte(c)}, next[c] + uint64(d.IntN(5))*uint64(d.IntN(1<<20))}
-			got, ok := r.find(id)
-			if want, there := known[id]; ok != there || got != want {
+		var r results
+		known := map[uint64]Result{}
+		next, below := uint64(1), uint64(0)
+		for i := range 3000 {
+			seq := max(below, next-min(next-1, uint64(d.IntN(9)))) + uint64(d.IntN(3))
+			next = max(next, seq)
+			got, ok := r.find(seq)
+			if want, there := known[seq]; ok != there || got != want {
 				t.Fatalf("seed %d: step %d: %v %v, want %v %v", seed, i, got, ok, want, there)
 			}
-			if ok {
-				continue
+			if !ok {
+				known[seq] = Result{Index: uint64(i)}
+				r.add(seq, known[seq])
 			}
-			known[id], order = Result{Index: uint64(i)}, append(order, id)
-			old, full := r.add(id, known[id])
-			if full != (len(order) > limit) || full && old != order[0] {
-				t.Fatalf("seed %d: step %d: %v was forgotten (%v), %d are kept", seed, i, old, full, len(order))
+			if d.IntN(40) == 0 || d.IntN(4) == 0 && seed%2 == 0 {
+				below += uint64(d.Int64N(int64(next-below) + 1))
+				before := len(known)
+				maps.DeleteFunc(known, func(seq uint64, _ Result) bool { return seq < below })
+				if n := r.drop(below); n != before-len(known) {
+					t.Fatalf("seed %d: step %d: %d were dropped, want %d", seed, i, n, before-len(known))
+				}
 			}
-			if full {
-				delete(known, old)
-				order = order[1:]
+			var seen []uint64
+			for _, x := range r.list {
+				seen = append(seen, x.seq)
 			}
-			if d.IntN(100) == 0 {
-				r = r.clone()
+			if want := slices.Sorted(maps.Keys(known)); !slices.Equal(seen, want) || r.len() != len(want) {
+				t.Fatalf("seed %d: step %d: there are %v, want %v", seed, i, seen, want)
+			}
+			if r.gone > max(smallRoom, r.len()) {
+				t.Fatalf("seed %d: step %d: the room of %d is left for %d results", seed, i, r.gone, r.len())
 			}
 		}
-		var seen []RequestID
-		for id := range r.all() {
-			seen = append(seen, id)
-		}
-		if !slices.Equal(seen, order) {
-			t.Fatalf("seed %d: the order is %v, want %v", seed, seen, order)
-		}
 	}
-}
-
-// What is remembered of requests takes the same memory after ten thousand of them as after a hundred thousand.
-func TestDedup_ManyRequests_NoMoreMemory(t *testing.T) {
-	d := newDedup()
-	d.results = results{limit: singleKeptResults}
-	live := func() int64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	n := uint64(0)
-	until := func(last uint64) int64 {
-		for ; n < last; n++ {
-			d.keep(RequestID{Client{1}, n + 1}, Result{Index: n})
-		}
-		return live()
-	}
-	first := until(10_000)
-	if grown := until(200_000) - first; grown > 64<<10 {
-		t.Errorf("%d bytes more", grown)
-	}
-	runtime.KeepAlive(&d)
 }

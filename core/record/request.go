@@ -8,6 +8,10 @@ import "context"
 type Request struct {
 	Client [16]byte // the sender, by a random name
 	Number uint64   // grows with each request of the sender
+
+	// Answered says that the sender has the answers to all its requests with lower numbers, or wants them no more. The
+	// state forgets these answers. 0 says nothing.
+	Answered uint64
 }
 
 // requestKey is the key of a Request in a context.

@@ -71,12 +71,20 @@ func (c *Client) send(a *ask) {
 	}
 	p, again := c.peer, a.sent
 	a.sent = true
-	body, err := linkmsg.Encode("a request", &linkmsg.Ask{N: a.n, Again: again, Op: a.op, Body: a.body})
+	body, err := linkmsg.Encode("a request", &linkmsg.Ask{N: a.n, Below: c.answeredBelow(), Again: again, Op: a.op, Body: a.body})
 	if err != nil {
 		go c.finish(a.n, nil, err)
 		return
 	}
 	p.Go(linkmsg.TAsk, body, func(m *wire.Message, err error) { c.answered(a.n, p, m, err) })
+}
+
+// answeredBelow returns a number below which no request waits any more; mu held.
+func (c *Client) answeredBelow() uint64 {
+	for c.firstAsk < c.lastAsk && c.asks[c.firstAsk] == nil {
+		c.firstAsk++
+	}
+	return c.firstAsk
 }
 
 // askAll sends all requests again that have no answer, oldest first; mu held.

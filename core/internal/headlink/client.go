@@ -60,20 +60,21 @@ type Client struct {
 	// orders is held while an order is carried out. It is taken before mu.
 	orders sync.Mutex
 
-	mu      sync.Mutex
-	closed  bool
-	dials   uint64     // how many connections there were
-	dialed  *wire.Peer // the newest connection
-	peer    *wire.Peer // the same, once the head has welcomed this node; else nil
-	heard   time.Time  // when the head has last said anything
-	refusal error      // why the head did not welcome this node
-	boot    [16]byte   // of the head's process that was talked to last
-	taken   uint64     // the last order of that process that was carried out
-	reports outbox
-	lastAsk uint64
-	asks    map[uint64]*ask
-	placing placing
-	beats   beats
+	mu       sync.Mutex
+	closed   bool
+	dials    uint64     // how many connections there were
+	dialed   *wire.Peer // the newest connection
+	peer     *wire.Peer // the same, once the head has welcomed this node; else nil
+	heard    time.Time  // when the head has last said anything
+	refusal  error      // why the head did not welcome this node
+	boot     [16]byte   // of the head's process that was talked to last
+	taken    uint64     // the last order of that process that was carried out
+	reports  outbox
+	lastAsk  uint64
+	firstAsk uint64 // no request with a lower number waits for its answer
+	asks     map[uint64]*ask
+	placing  placing
+	beats    beats
 }
 
 // NewClient returns a Client without a connection. Requests wait for one.

@@ -230,7 +230,7 @@ func (c *session) named(ctx context.Context, q *linkmsg.Ask) context.Context {
 	if q.Again && planted.Strikes(planted.DoubleApply) {
 		return ctx
 	}
-	return record.Request{Client: c.client, Number: q.N}.With(ctx)
+	return record.Request{Client: c.client, Number: q.N, Answered: min(q.Below, q.N)}.With(ctx)
 }
 
 // create registers an actor. When the request was sent before and the actor is there, the request was carried out.

@@ -35,9 +35,10 @@ const (
 )
 
 // Ask is a request to the head. Again says that the node has sent it before, to this process of the head or to an
-// earlier one: then the request may have been carried out.
+// earlier one: then the request may have been carried out. The node waits for no answer to a request with a number below Below.
 type Ask struct {
 	N     uint64             `msgpack:"n"`
+	Below uint64             `msgpack:"below"`
 	Again bool               `msgpack:"again"`
 	Op    Op                 `msgpack:"op"`
 	Body  msgpack.RawMessage `msgpack:"body"`

@@ -26,4 +26,9 @@ const (
 	DeafDead     Bug = "deaf_dead"     // a node that was declared dead goes on
 	BlindPromise Bug = "blind_promise" // an exclusive actor does not look whether the cluster counts on its node
 	DoubleApply  Bug = "double_apply"  // a change that is asked for again, because its answer was lost, is applied again
+	StaleRead    Bug = "stale_read"    // a fresh read is answered without asking whether this head still leads
+	EarlyAck     Bug = "early_ack"     // a change is acknowledged before a majority of the heads has it
+	SkippedSync  Bug = "skipped_sync"  // a head's log says that entries are on the disk, and they are not
+	LostDedup    Bug = "lost_dedup"    // a snapshot has no answered requests
+	NoFence      Bug = "no_fence"      // what a leader has decided is applied in a later term
 )

@@ -26,7 +26,7 @@ type op struct {
 }
 
 type recorded struct {
-	handle
+	File
 	r    *recorder
 	path string
 }
@@ -35,31 +35,31 @@ func (r *recorder) note(kind, path string, at int64, data []byte) {
 	r.ops = append(r.ops, op{kind, path, at, slices.Clone(data)})
 }
 
-func (r *recorder) create(path string, size int, head []byte) (handle, error) {
-	f, err := r.realDisk.create(path, size, head)
+func (r *recorder) Create(path string, size int, head []byte) (File, error) {
+	f, err := r.realDisk.Create(path, size, head)
 	r.note("create", path, 0, append(slices.Clone(head), make([]byte, size-len(head))...))
 	return &recorded{f, r, path}, err
 }
 
-func (r *recorder) open(path string, create bool) (handle, error) {
-	f, err := r.realDisk.open(path, create)
+func (r *recorder) Open(path string, create bool) (File, error) {
+	f, err := r.realDisk.Open(path, create)
 	return &recorded{f, r, path}, err
 }
 
-func (r *recorder) remove(dir string, paths []string) error {
+func (r *recorder) Remove(dir string, paths []string) error {
 	for _, p := range paths {
 		r.note("remove", p, 0, nil)
 	}
-	return r.realDisk.remove(dir, paths)
+	return r.realDisk.Remove(dir, paths)
 }
 
 func (f *recorded) WriteAt(b []byte, at int64) (int, error) {
 	f.r.note("write", f.path, at, b)
-	return f.handle.WriteAt(b, at)
+	return f.File.WriteAt(b, at)
 }
 
 func (f *recorded) Sync() error {
-	err := f.handle.Sync()
+	err := f.File.Sync()
 	f.r.note("sync", f.path, 0, nil)
 	return err
 }
@@ -109,7 +109,7 @@ func TestLog_PowerCutAnywhere_NothingAcknowledgedIsLost(t *testing.T) {
 		die := rand.New(rand.NewPCG(seed, 2))
 		r := &recorder{}
 		o := small
-		o.disk = r
+		o.Disk = r
 		d := open(t, t.TempDir(), o)
 		type state struct {
 			ops  int
@@ -169,7 +169,7 @@ func opensAs(t *testing.T, old string, files map[string][]byte, sure, next []*ra
 		}
 	}
 	o := small
-	o.disk = realDisk{}
+	o.Disk = realDisk{}
 	l, _, err := openLog(dir, o, newGuard(old))
 	if err != nil {
 		return err

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handle is an open file of the log. Tests give the log handles that note what was written and synced.
-type handle interface {
+// File is an open file of the log.
+type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 	Sync() error // returns when all that was written is on the disk
 }
 
-// disk opens the files of a log.
-type disk interface {
-	// create makes a file of zeros that begins with head. The file is there whole, or not at all.
-	create(path string, size int, head []byte) (handle, error)
-	// open opens a file for reading and writing. create says whether it is made when there is none.
-	open(path string, create bool) (handle, error)
-	// remove removes files in the given order, and returns when that is on the disk.
-	remove(dir string, paths []string) error
+// Disk opens the files of a log. Tests give the log disks that fail, or that lose what was not synced.
+type Disk interface {
+	// Create makes a file of zeros that begins with head. The file is there whole, or not at all.
+	Create(path string, size int, head []byte) (File, error)
+	// Open opens a file for reading and writing. create says whether it is made when there is none.
+	Open(path string, create bool) (File, error)
+	// Remove removes files in the given order, and returns when that is on the disk.
+	Remove(dir string, paths []string) error
 }
 
 // realDisk is the disk of this machine.
@@ -50,7 +50,7 @@ func pathError(op, path string, err error) error {
 	return &os.PathError{Op: op, Path: path, Err: err}
 }
 
-func (d realDisk) create(path string, size int, head []byte) (handle, error) {
+func (d realDisk) Create(path string, size int, head []byte) (File, error) {
 	temp := path + tempSuffix
 	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -80,10 +80,10 @@ func (d realDisk) create(path string, size int, head []byte) (handle, error) {
 		_ = os.Remove(temp)
 		return nil, err
 	}
-	return d.open(path, false) // under its own name, which errors show
+	return d.Open(path, false) // under its own name, which errors show
 }
 
-func (realDisk) open(path string, create bool) (handle, error) {
+func (realDisk) Open(path string, create bool) (File, error) {
 	flags := os.O_RDWR | unix.O_CLOEXEC
 	if create {
 		flags |= os.O_CREATE
@@ -95,7 +95,7 @@ func (realDisk) open(path string, create bool) (handle, error) {
 	return realFile{f}, nil
 }
 
-func (realDisk) remove(dir string, paths []string) error {
+func (realDisk) Remove(dir string, paths []string) error {
 	for _, p := range paths {
 		if err := os.Remove(p); err != nil {
 			return err

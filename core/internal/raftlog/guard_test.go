@@ -26,7 +26,7 @@ type failing struct {
 }
 
 type failingFile struct {
-	handle
+	File
 	d *failing
 }
 
@@ -42,20 +42,20 @@ func (d *failing) fail(err error) {
 	d.bad = err
 }
 
-func (d *failing) create(path string, size int, head []byte) (handle, error) {
+func (d *failing) Create(path string, size int, head []byte) (File, error) {
 	if err := d.err(); err != nil {
 		return nil, pathError("write", path, err)
 	}
-	f, err := d.realDisk.create(path, size, head)
+	f, err := d.realDisk.Create(path, size, head)
 	return failingFile{f, d}, err
 }
 
-func (d *failing) open(path string, create bool) (handle, error) {
-	f, err := d.realDisk.open(path, create)
+func (d *failing) Open(path string, create bool) (File, error) {
+	f, err := d.realDisk.Open(path, create)
 	return failingFile{f, d}, err
 }
 
-func (f failingFile) Sync() error { return joined(f.handle.Sync(), f.d.err()) }
+func (f failingFile) Sync() error { return joined(f.File.Sync(), f.d.err()) }
 
 // lead opens a member on a directory, and returns when it leads and has read its whole state back.
 func lead(t testing.TB, d *Dir) *raftstate.Node {
@@ -93,7 +93,7 @@ func await(t *testing.T, c <-chan struct{}, what string) {
 
 func TestGuard_FailedSync_StopsTheMember(t *testing.T) {
 	dir, disk := t.TempDir(), &failing{}
-	d := open(t, dir, Options{Log: quiet, disk: disk})
+	d := open(t, dir, Options{Log: quiet, Disk: disk})
 	n := lead(t, d)
 	ctx := context.Background()
 	if _, err := n.PutKV(ctx, "", "kept", []byte("1"), true); err != nil {
@@ -187,7 +187,7 @@ func fill(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	state := filepath.Join(dir, "state")
-	d := open(t, state, Options{Log: quiet, segmentSize: 64 << 10})
+	d := open(t, state, Options{Log: quiet, SegmentSize: 64 << 10})
 	n := lead(t, d)
 	ctx := context.Background()
 	var kept []string

@@ -75,7 +75,7 @@ func reopen(t *testing.T, dir string, old *Log) *Log {
 		}
 	}
 	o := small
-	o.disk = realDisk{}
+	o.Disk = realDisk{}
 	l, cut, err := openLog(dir, o, newGuard(dir))
 	if err != nil || cut != "" {
 		t.Fatalf("%v, cut %q", err, cut)

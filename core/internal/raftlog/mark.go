@@ -23,13 +23,13 @@ const (
 	markSize  = 24
 )
 
-type mark struct{ f handle }
+type mark struct{ f File }
 
 // marked is what a mark says. It is zero when the mark is new, or not readable after a power cut.
 type marked struct{ acknowledged, deleting uint64 }
 
-func openMark(d disk, dir string) (mark, marked, error) {
-	f, err := d.open(filepath.Join(dir, markName), true)
+func openMark(d Disk, dir string) (mark, marked, error) {
+	f, err := d.Open(filepath.Join(dir, markName), true)
 	if err != nil {
 		return mark{}, marked{}, err
 	}

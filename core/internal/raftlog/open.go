@@ -21,9 +21,10 @@ type Options struct {
 	// Nil: slog's default.
 	Log *slog.Logger
 
-	// Tests change these.
-	disk        disk
-	segmentSize int
+	// Disk has the files of the log. Nil: this machine's.
+	Disk Disk
+	// SegmentSize is the size of a file of the log, in bytes. 0: 2 MiB.
+	SegmentSize int
 }
 
 // Dir is the state directory of one head, which this process has to itself.
@@ -57,11 +58,11 @@ func Open(path string, o Options) (*Dir, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if o.disk == nil {
-		o.disk = realDisk{}
+	if o.Disk == nil {
+		o.Disk = realDisk{}
 	}
-	if o.segmentSize == 0 {
-		o.segmentSize = segmentSize
+	if o.SegmentSize == 0 {
+		o.SegmentSize = segmentSize
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

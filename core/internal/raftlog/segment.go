@@ -35,7 +35,7 @@ const (
 // segment is an open segment.
 type segment struct {
 	path    string
-	f       handle
+	f       File
 	first   uint64
 	offsets []int64 // of the records
 	end     int64   // where the next record begins
@@ -80,10 +80,10 @@ func header(first uint64) []byte {
 }
 
 // createSegment makes a segment of so many bytes.
-func createSegment(d disk, dir string, first uint64, size int) (*segment, error) {
+func createSegment(d Disk, dir string, first uint64, size int) (*segment, error) {
 	s := &segment{path: segmentPath(dir, first), first: first, end: segmentHeader, size: int64(size)}
 	var err error
-	s.f, err = d.create(s.path, size, header(first))
+	s.f, err = d.Create(s.path, size, header(first))
 	return s, err
 }
 
@@ -95,10 +95,10 @@ type flaw struct {
 }
 
 // openSegment reads a segment. A flaw comes with the segment as it is before the flaw.
-func openSegment(d disk, dir string, first uint64) (*segment, *flaw, error) {
+func openSegment(d Disk, dir string, first uint64) (*segment, *flaw, error) {
 	s := &segment{path: segmentPath(dir, first), first: first, end: segmentHeader}
 	var err error
-	if s.f, err = d.open(s.path, false); err != nil {
+	if s.f, err = d.Open(s.path, false); err != nil {
 		return nil, nil, err
 	}
 	b, err := io.ReadAll(io.NewSectionReader(s.f, 0, maxSegment+1))

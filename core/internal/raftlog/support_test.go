@@ -16,7 +16,7 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 // small makes segments so small that a test has several.
-var small = Options{Log: quiet, segmentSize: 1 << 10}
+var small = Options{Log: quiet, SegmentSize: 1 << 10}
 
 // open opens a directory and closes it at the end of the test.
 func open(t testing.TB, dir string, o Options) *Dir {

@@ -67,6 +67,8 @@ NODE_BUGS = [
         ("lost_retry/3", "a task is dropped when its node dies", (*DEADLY, "kill", "pause")),
     )
 ]
+#: The package and its test that play histories of clients of several heads.
+HISTORIES = ("histories", "TestHistories")
 #: Bugs that Go tests of one package find, with sockets, links and daemons that are real.
 GO_BUGS = [
     Bug(plant, what, ("chaos.gotests", package, *tests), LONGEST_NODES)
@@ -92,6 +94,12 @@ GO_BUGS = [
             "a change whose answer was lost is applied again",
             *("headlink", "TestRestart_BetweenEachChangeAndItsAnswer_IsAsWithoutOne"),
         ),
+        ("stale_read/1", "a fresh read does not ask whether the head leads", *HISTORIES),
+        ("early_ack/5", "a change is acknowledged before a majority has it", *HISTORIES),
+        ("skipped_sync/1", "a head's log is not on its disk", *HISTORIES),
+        ("double_apply/1", "heads apply a change again", *HISTORIES),
+        ("lost_dedup/1", "a snapshot has no answered requests", *HISTORIES),
+        ("no_fence/1", "a leader's decision is applied in a later term", *HISTORIES),
     )
 ]
 #: What the first name after the seed can be.
