@@ -27,6 +27,11 @@ const (
 	KindKVDel           Kind = 41
 	KindSettingPut      Kind = 50
 	KindSettingDel      Kind = 51
+	KindKeyWrite        Kind = 60
+	KindKeyLeaseGrant   Kind = 61
+	KindKeyLeaseEnd     Kind = 62
+	KindKeyReign        Kind = 63
+	KindMark            Kind = 70
 )
 
 // Client is the random name of one proposer.
@@ -207,6 +212,16 @@ func newBody(k Kind) Body {
 		return &SettingPut{}
 	case KindSettingDel:
 		return &SettingDel{}
+	case KindKeyWrite:
+		return &KeyWrite{}
+	case KindKeyLeaseGrant:
+		return &KeyLeaseGrant{}
+	case KindKeyLeaseEnd:
+		return &KeyLeaseEnd{}
+	case KindKeyReign:
+		return &KeyReign{}
+	case KindMark:
+		return &Mark{}
 	}
 	return nil
 }

@@ -14,10 +14,14 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 )
 
-// imageFormat is the version of the snapshot's layout.
-const imageFormat = 1
+// imageFormat is the version of the snapshot's layout. Format 1 had no keys of Go programs; it is read, too.
+const (
+	imageFormat    = 2
+	oldImageFormat = 1
+)
 
 // imageWindow is how far back the compressor looks: more costs memory for little.
 const imageWindow = 1 << 20
@@ -43,6 +47,7 @@ type image struct {
 	CodeFor    []imageCodeFor   `msgpack:"code_for"`
 	KV         []imageNamespace `msgpack:"kv"`
 	Settings   []imageValue     `msgpack:"settings"`
+	Keys       keyspace.Image   `msgpack:"keys"`
 	Requests   []imageRequest   `msgpack:"requests"`
 	Floors     []RequestID      `msgpack:"floors"`
 }
@@ -76,6 +81,7 @@ func (m *Machine) image() *image {
 		im.KV = append(im.KV, imageNamespace{ns, imageValues(m.kv[ns])})
 	}
 	im.Settings = imageValues(m.settings)
+	im.Keys = m.keys.Image()
 	for id, r := range m.dedup.results.all() {
 		im.Requests = append(im.Requests, imageRequest{id, r})
 	}
@@ -128,6 +134,10 @@ func (im *image) machine() (*Machine, error) {
 	for _, v := range im.Settings {
 		m.settings[v.Key] = value(v.Value)
 	}
+	var err error
+	if m.keys, err = im.Keys.Space(); err != nil {
+		return nil, err
+	}
 	for _, r := range im.Requests {
 		if _, known := m.dedup.results.find(r.ID); !known {
 			m.dedup.results.add(r.ID, r.Result)
@@ -170,8 +180,8 @@ func ReadSnapshot(r io.Reader) (*Machine, error) {
 	if err := msgpack.NewDecoder(z).Decode(&im); err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
-	if im.Format != imageFormat {
-		return nil, fmt.Errorf("read snapshot: format %d, this member knows %d", im.Format, imageFormat)
+	if im.Format < oldImageFormat || im.Format > imageFormat {
+		return nil, fmt.Errorf("read snapshot: format %d, this member knows %d to %d", im.Format, oldImageFormat, imageFormat)
 	}
 	m, err := im.machine()
 	if err != nil {

@@ -22,6 +22,7 @@ func (d *Daemon) dropClient(c *client) {
 		go cancel()
 	}
 	c.cancels = nil
+	c.keys.End()
 	go c.peer.Close()
 	if c.role == wire.RoleCLI {
 		return
