@@ -2,6 +2,7 @@ package head
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -148,7 +149,7 @@ func (k *keyKeeper) wantsReign() bool {
 func (k *keyKeeper) beginReign() {
 	reign, err := k.h.state.BeginKeyReign(k.h.ctx)
 	if err != nil {
-		if k.h.ctx.Err() == nil {
+		if k.h.ctx.Err() == nil && !errors.Is(err, record.ErrClosed) {
 			k.h.log.Error("the time of leases of keys is not counted yet", "error", err)
 		}
 		return

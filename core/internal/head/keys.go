@@ -104,7 +104,7 @@ func (h *Head) endKeyLease(ctx context.Context, id, reign uint64) (another bool)
 	case err == nil:
 	case errors.Is(err, record.ErrStale):
 		return true
-	case ctx.Err() == nil:
+	case ctx.Err() == nil && !errors.Is(err, record.ErrClosed): // a state that closes, or leads no more, has another one after it
 		h.log.Error("a lease of keys was not ended", "lease", id, "error", err)
 	}
 	return false
