@@ -137,13 +137,15 @@ func (l *KVLease) write(ctx context.Context, verb string, w record.KeyWrite) (ui
 	return l.kv.write(ctx, verb, w)
 }
 
-// End ends the lease. Lost is closed first, and then the keys vanish. When End returns an error, they vanish when the lease's time has passed.
+// End ends the lease. Lost is closed first, and then the keys vanish. When End returns an error, they vanish when the session is closed, or when the
+// lease's time has passed.
 func (l *KVLease) End(ctx context.Context) error {
 	l.lose(fault.New(fault.LeaseLost, "the lease is lost: the program has ended it"))
 	<-l.over
 	if err := l.kv.s.c.Ask(ctx, wire.TKeyEnd, l.id, nil); err != nil {
 		return fmt.Errorf("end a lease: %w", err)
 	}
+	l.kv.leave(l)
 	return nil
 }
 
@@ -171,7 +173,6 @@ func (l *KVLease) extend(until time.Duration, clock *alarm.Clock) error {
 // keep keeps the lease until it is lost. Asked is when the last word was sent that was confirmed.
 func (l *KVLease) keep(ctx context.Context, asked time.Duration) {
 	defer close(l.over)
-	defer l.kv.leave(l)
 	clock, err := alarm.New()
 	if err == nil {
 		err = l.extend(0, clock)
@@ -190,12 +191,14 @@ func (l *KVLease) keep(ctx context.Context, asked time.Duration) {
 		case w := <-words:
 			if w.gone {
 				l.lose(fault.New(fault.LeaseLost, "the lease is lost: the cluster has ended it"))
+				l.kv.leave(l)
 			} else if err := l.extend(w.asked+keyleases.Trust(l.ttl), clock); err != nil {
 				l.lose(fault.New(fault.LeaseLost, "the lease is lost: %v", err))
 			}
 		case <-clock.Rings():
 			if err := l.Err(); err != nil {
 				l.lose(err)
+				l.kv.leave(l)
 			}
 		}
 		if ctx.Err() != nil {
