@@ -26,6 +26,7 @@ func Now() time.Duration {
 type Clock struct {
 	file  *os.File
 	rings chan struct{}
+	over  chan struct{} // closed when the goroutine has ended
 }
 
 // New returns a clock that is not set.
@@ -34,13 +35,14 @@ func New() (*Clock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a timer: %w", err)
 	}
-	c := &Clock{file: os.NewFile(uintptr(fd), "timer"), rings: make(chan struct{}, 1)}
+	c := &Clock{file: os.NewFile(uintptr(fd), "timer"), rings: make(chan struct{}, 1), over: make(chan struct{})}
 	go c.listen()
 	return c, nil
 }
 
 // listen passes the kernel's word on.
 func (c *Clock) listen() {
+	defer close(c.over)
 	var b [8]byte
 	for {
 		n, err := c.file.Read(b[:])

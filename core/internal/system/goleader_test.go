@@ -63,14 +63,42 @@ func (c *candidate) says(t *testing.T, begin string) string {
 	}
 }
 
-// Of several copies of the example one leads. When it is killed, another one leads when the lease's time has passed, and when a
-// leader ends by itself, the next one leads at once. The tokens grow.
-func TestGoExample_LeaderDies_AnotherLeads(t *testing.T) {
-	cluster(t)
+// build returns the example.
+func build(t *testing.T) string {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "leader")
 	if out, err := exec.Command("go", "build", "-o", binary, root+"/examples/leader").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return binary
+}
+
+// A leader that is stopped loses its key, because the program itself keeps the lease, and not its daemon. When the leader goes on, it is told.
+func TestGoExample_LeaderIsStopped_IsToldOfItsLoss(t *testing.T) {
+	cluster(t)
+	binary := build(t)
+	one := campaigns(t, binary, "one", "2s")
+	one.says(t, "one leads with token ")
+	two := campaigns(t, binary, "two", "1h")
+	two.says(t, "one leads now")
+	if err := one.cmd.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	two.says(t, "two leads with token ")
+	if err := one.cmd.Process.Signal(unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if why := one.says(t, "not the leader any more: "); !strings.Contains(why, "the lease is lost") {
+		t.Errorf("it is told %q", why)
+	}
+	one.says(t, "two leads now")
+}
+
+// Of several copies of the example one leads. When it is killed, another one leads when the lease's time has passed, and when a
+// leader ends by itself, the next one leads at once. The tokens grow.
+func TestGoExample_LeaderDies_AnotherLeads(t *testing.T) {
+	cluster(t)
+	binary := build(t)
 	token := func(text string) (n uint64) {
 		t.Helper()
 		if _, err := fmt.Sscan(text, &n); err != nil {
