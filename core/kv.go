@@ -17,8 +17,8 @@ import (
 // KV is the cluster's key-value store for Go programs. It is small and consistent: leaders, locks and configuration belong here, and
 // large values belong into the object store. It is replicated with the cluster's state, and survives a restart of the head.
 //
-// All programs of a cluster share one space of keys, so begin a key with the name of the application: "shop/leader". Ray's internal_kv is
-// another store. A key is text of 1 byte to 1 KiB, a value has at most 64 KiB, and all keys and values together have at most 64 MiB.
+// All programs of a cluster share one space of keys, so begin a key with the name of the application: "shop/leader". The internal
+// key-values of the Python library are another store. A key is text of 1 byte to 1 KiB, a value has at most 64 KiB, and all keys and values together have at most 64 MiB.
 //
 // Each change gives its key a version. Versions grow over the whole store, and are never used twice, also when a key is deleted
 // and made again. All reads are linearizable: they show every change that was made before they began.

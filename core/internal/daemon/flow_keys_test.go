@@ -23,7 +23,7 @@ func written(t *testing.T, d *play.Driver, w record.KeyWrite) uint64 {
 }
 
 // A process of a session with the head in its daemon has the key-value store of Go programs: what one changes, the others read and watch.
-// It does not touch the values of Ray's internal_kv.
+// It does not touch the internal key-values.
 func TestFlow_Keys_OneProcessChangesAndAnotherSeesIt(t *testing.T) {
 	s := play.Start(t, 1)
 	d, other := s.Driver(nil), s.Driver(nil)
