@@ -165,6 +165,9 @@ func (k *KV) write(ctx context.Context, verb string, w record.KeyWrite) (version
 	if err := begin(ctx, what); err != nil {
 		return 0, err
 	}
+	if err := k.s.Err(); err != nil { // nothing is sent any more
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
 	var r record.KeyWritten
 	if err := k.s.c.Ask(ctx, wire.TKeyWrite, w, &r); err != nil {
 		return 0, lostAnswer(ctx, what, err)
@@ -176,7 +179,7 @@ func (k *KV) write(ctx context.Context, verb string, w record.KeyWrite) (version
 func lostAnswer(ctx context.Context, what string, err error) error {
 	switch code := fault.CodeOf(err); {
 	case code == fault.MayHaveBeenApplied:
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()), code == fault.DaemonDied, code == fault.Internal:
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()), code == fault.DaemonDied, code == fault.Closed, code == fault.Internal:
 		return fmt.Errorf("%s: %w: %w", what, fault.New(fault.MayHaveBeenApplied, "no answer came, and the change may have been made: look at the key before you try again"), err)
 	}
 	return fmt.Errorf("%s: %w", what, err)

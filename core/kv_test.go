@@ -209,12 +209,12 @@ func TestKVLease_EndOrClose_KeysVanish(t *testing.T) {
 	ctx, s := join(t, opts)
 	_, other := join(t, opts)
 	at := must[core.KVList](t)(other.KV().List(ctx, "kv/lease/")).Seq
-	kept := must[*core.KVLease](t)(s.KV().Lease(ctx, time.Second))
+	kept := must[*core.KVLease](t)(s.KV().Lease(ctx, 2*time.Second))
 	ended := must[*core.KVLease](t)(s.KV().Lease(ctx, time.Minute))
 	must[uint64](t)(kept.Put(ctx, "kv/lease/kept", []byte("k")))
 	must[uint64](t)(ended.CompareAndSwap(ctx, "kv/lease/ended", 0, []byte("e")))
 	begun := time.Now()
-	for time.Since(begun) < 2500*time.Millisecond { // longer than its time: it is kept all the while
+	for time.Since(begun) < 4*time.Second { // longer than its time: it is kept all the while
 		if _, _, err := other.KV().Get(ctx, "kv/lease/kept"); err != nil || kept.Err() != nil {
 			t.Fatalf("after %v: %v, %v", time.Since(begun), err, kept.Err())
 		}
@@ -249,18 +249,86 @@ func TestKVLease_EndOrClose_KeysVanish(t *testing.T) {
 	}
 }
 
-// headPid returns the process of the head of a session.
+// A head that does not answer confirms no lease. Its holder is told by its own clock, when four fifths of the time have passed and no later than the whole
+// time, and the cluster ends the lease when the head goes on.
+func TestKVLease_HeadIsStopped_HolderIsToldInTime(t *testing.T) {
+	o := cluster(t)
+	ctx, s := join(t, o)
+	_, other := join(t, o)
+	at := must[core.KVList](t)(other.KV().List(ctx, "")).Seq
+	const ttl = 5 * time.Second
+	lease := must[*core.KVLease](t)(s.KV().Lease(ctx, ttl))
+	must[uint64](t)(lease.Put(ctx, "a", nil))
+	pid := servingHead(t, ctx, o.Address, 0)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	stopped := time.Now()
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	select {
+	case <-lease.Lost():
+	case <-ctx.Done():
+		t.Fatal("the holder is never told")
+	}
+	// The last word that was confirmed was sent a fifth of the time before at most, or it was on its way.
+	if after := time.Since(stopped); after < ttl/2 || after > ttl {
+		t.Errorf("the holder was told after %v", after)
+	}
+	if err := lease.Err(); !errors.Is(err, core.ErrLeaseLost) || !strings.Contains(err.Error(), "has not confirmed it for 4s of its 5s") {
+		t.Errorf("got %v", err)
+	}
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if _, err := s.KV().Put(short, "b", nil); !errors.Is(err, core.ErrMayHaveBeenApplied) || !errors.Is(err, context.DeadlineExceeded) || core.CodeOf(err) != "may_have_been_applied" {
+		t.Errorf("a change without an answer: %v", err)
+	}
+	if _, _, err := s.KV().Get(short, "b"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, core.ErrMayHaveBeenApplied) {
+		t.Errorf("a read without an answer: %v", err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if c := awaitGone(t, ctx, other.KV(), "a", at); !c.Expired {
+		t.Errorf("got %+v", c)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.KV().Put(ctx, "c", nil); !errors.Is(err, core.ErrClosed) || errors.Is(err, core.ErrMayHaveBeenApplied) {
+		t.Errorf("a change in a session that is closed: %v", err)
+	}
+}
+
+// headPid returns the process of the head of a session, 0 while its file is being written.
 func headPid(t *testing.T, dir string) int {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "head.pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(strings.Fields(string(b))[0])
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return 0
+	}
+	pid, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return pid
+}
+
+// servingHead waits until there is another head than the one before, and returns its process. A head writes its file when it serves.
+func servingHead(t *testing.T, ctx context.Context, dir string, before int) int {
+	t.Helper()
+	for {
+		if pid := headPid(t, dir); pid != 0 && pid != before {
+			return pid
+		}
+		if ctx.Err() != nil {
+			t.Fatal("no other head has been started")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // awaitCount waits until 20 more changes have been made.
@@ -326,16 +394,11 @@ func TestKV_HeadIsKilled_WatchAndLeaseGoOn(t *testing.T) {
 		}
 	})
 	for range 5 {
-		pid := headPid(t, o.Address)
+		pid := servingHead(t, ctx, o.Address, 0)
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		for headPid(t, o.Address) == pid { // its successor writes the file when it serves
-			if ctx.Err() != nil {
-				t.Fatal("no other head has been started")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		servingHead(t, ctx, o.Address, pid)
 		awaitCount(t, ctx, s.KV())
 	}
 	close(stop)

@@ -14,7 +14,7 @@ import (
 )
 
 // KVLease is a lease of keys: the keys that are put with it vanish when it ends. The session keeps it alive. It ends when the program
-// calls End or closes the session, and when the cluster has not heard of the program for the lease's time: after a crash, for example.
+// calls End, closes the session or crashes, and when the cluster has not heard of the program for the lease's time: because it hangs, or its machine is lost.
 //
 // A lease makes a lock or a leader: whoever creates the key with CompareAndSwap(ctx, key, 0, value) has it. Lost tells the holder to
 // stop before anybody else can get the key: a fifth of the lease's time before. The holder's own clock decides, so it is

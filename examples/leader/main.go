@@ -4,7 +4,7 @@
 //	eagleray start --head
 //	go run ./examples/leader -name one &
 //	go run ./examples/leader -name two &
-//	kill -9 %1      # some seconds later two leads
+//	kill -9 %1      # now two leads
 package main
 
 import (
@@ -24,7 +24,7 @@ const key = "examples/leader"
 
 func main() {
 	name := flag.String("name", fmt.Sprint(os.Getpid()), "how this copy is called")
-	ttl := flag.Duration("ttl", 10*time.Second, "how long a leader that is dead is waited for")
+	ttl := flag.Duration("ttl", 10*time.Second, "how long a leader that hangs, or whose machine is lost, is waited for")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -3,6 +3,8 @@ package inquiry
 import (
 	"context"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -27,6 +29,8 @@ type KeyRequests struct {
 	mu      sync.Mutex
 	gone    bool
 	watches map[uint64]context.CancelFunc // by the process's numbers
+	held    map[uint64]struct{}           // leases that the process was given and has not ended
+	died    bool
 }
 
 // keyRequest says how a message is served: in which queue, and by what.
@@ -63,17 +67,35 @@ var keyRequests = map[wire.Type]keyRequest{
 	wire.TKeyGrant: {"get a lease of keys", func(k *KeyRequests, m *wire.Message) (*Queue, func(context.Context, KeyStore) (any, error), error) {
 		var ttlMs int64
 		err := m.Decode(&ttlMs)
-		return &k.leases, func(ctx context.Context, h KeyStore) (any, error) { return h.GrantKeyLease(ctx, ttlMs) }, err
+		return &k.leases, func(ctx context.Context, h KeyStore) (any, error) {
+			l, err := h.GrantKeyLease(ctx, ttlMs)
+			if err == nil && l.Outcome == record.KeyDone && !k.hold(l.ID) {
+				_ = h.EndKeyLease(ctx, l.ID) // it ends by itself otherwise
+			}
+			return l, err
+		}, err
 	}},
 	wire.TKeyKeep: {"keep a lease of keys", func(k *KeyRequests, m *wire.Message) (*Queue, func(context.Context, KeyStore) (any, error), error) {
 		var id uint64
 		err := m.Decode(&id)
-		return &k.leases, func(ctx context.Context, h KeyStore) (any, error) { return h.KeepKeyLease(ctx, id) }, err
+		return &k.leases, func(ctx context.Context, h KeyStore) (any, error) {
+			kept, err := h.KeepKeyLease(ctx, id)
+			if err == nil && !kept {
+				k.letGo(id)
+			}
+			return kept, err
+		}, err
 	}},
 	wire.TKeyEnd: {"end a lease of keys", func(k *KeyRequests, m *wire.Message) (*Queue, func(context.Context, KeyStore) (any, error), error) {
 		var id uint64
 		err := m.Decode(&id)
-		return &k.leases, func(ctx context.Context, h KeyStore) (any, error) { return nil, h.EndKeyLease(ctx, id) }, err
+		return &k.leases, func(ctx context.Context, h KeyStore) (any, error) {
+			err := h.EndKeyLease(ctx, id)
+			if err == nil {
+				k.letGo(id)
+			}
+			return nil, err
+		}, err
 	}},
 }
 
@@ -183,7 +205,56 @@ func (k *KeyRequests) unwatch(number uint64) {
 	delete(k.watches, number)
 }
 
-// End ends the watches of a process that is gone. Its leases end when their time has passed.
+// hold notes a lease of the process. It reports false when the process is dead.
+func (k *KeyRequests) hold(id uint64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.died {
+		return false
+	}
+	if k.held == nil {
+		k.held = map[uint64]struct{}{}
+	}
+	k.held[id] = struct{}{}
+	return true
+}
+
+// letGo forgets a lease that has ended.
+func (k *KeyRequests) letGo(id uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.held, id)
+}
+
+// HoldsLeases reports whether the process was given leases that it has not ended.
+func (k *KeyRequests) HoldsLeases() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.held) > 0
+}
+
+// Died ends the leases of a process of which the kernel says that it is dead, and which therefore counts on nothing any more. A connection that
+// has closed is no proof of that: the process may be stopped.
+func (k *KeyRequests) Died(ctx context.Context, reach func(context.Context) (KeyStore, error)) {
+	for _, id := range k.takeLeases() {
+		k.leases.Add(ctx, func(ctx context.Context) {
+			if h, err := reach(ctx); err == nil {
+				_ = h.EndKeyLease(ctx, id) // it ends by itself otherwise
+			}
+		})
+	}
+}
+
+func (k *KeyRequests) takeLeases() []uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.died = true
+	held := slices.Sorted(maps.Keys(k.held))
+	k.held = nil
+	return held
+}
+
+// End ends the watches of a process whose connection has closed. Its leases end with the process (Died), or when their time has passed.
 func (k *KeyRequests) End() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

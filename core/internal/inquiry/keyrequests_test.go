@@ -116,6 +116,78 @@ func TestKeyRequests_HeadIsSilent_MayHaveBeenApplied(t *testing.T) {
 	})
 }
 
+// leaseStore grants and ends leases.
+type leaseStore struct {
+	KeyStore
+	mu      sync.Mutex
+	granted uint64
+	live    map[uint64]bool
+}
+
+func (s *leaseStore) GrantKeyLease(context.Context, int64) (record.KeyLeased, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.granted++
+	s.live[s.granted] = true
+	return record.KeyLeased{ID: s.granted}, nil
+}
+
+func (s *leaseStore) EndKeyLease(_ context.Context, id uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, id)
+	return nil
+}
+
+func (s *leaseStore) KeepKeyLease(_ context.Context, id uint64) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live[id], nil
+}
+
+// A process that is dead loses its leases, also one that it was about to get. One whose connection has closed keeps them.
+func TestKeyRequests_ProcessIsDead_ItsLeasesEnd(t *testing.T) {
+	s := &leaseStore{live: map[uint64]bool{}}
+	p, k := asks(t, s)
+	grant := func() (l record.KeyLeased) {
+		t.Helper()
+		if err := p.Call(t.Context(), wire.TKeyGrant, int64(1000), &l); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	keep := func(id uint64) (kept bool) {
+		t.Helper()
+		if err := p.Call(t.Context(), wire.TKeyKeep, id, &kept); err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	if k.HoldsLeases() {
+		t.Error("it holds a lease before it was given one")
+	}
+	first, second := grant(), grant()
+	if err := p.Call(t.Context(), wire.TKeyEnd, first.ID, nil); err != nil || !k.HoldsLeases() {
+		t.Errorf("one of two leases was ended, %v: it holds any: %v", err, k.HoldsLeases())
+	}
+	delete(s.live, second.ID) // the head has ended it
+	if keep(second.ID) || k.HoldsLeases() {
+		t.Error("it holds a lease that the head has ended")
+	}
+	third := grant()
+	k.End()
+	if !keep(third.ID) || !k.HoldsLeases() {
+		t.Error("a lease has ended with the connection")
+	}
+	k.Died(t.Context(), func(context.Context) (KeyStore, error) { return s, nil })
+	if keep(third.ID) || k.HoldsLeases() {
+		t.Error("a lease has outlived its process")
+	}
+	if late := grant(); keep(late.ID) {
+		t.Error("a lease was given to a dead process")
+	}
+}
+
 // Watches of a process have a bound and numbers of their own. They end when the process says so, or is gone.
 func TestKeyRequests_Watches_AreBoundAndEnd(t *testing.T) {
 	p, k := asks(t, &heldKeys{})
