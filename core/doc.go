@@ -13,6 +13,10 @@
 //	items, err := core.Stream[int](ctx, f, 10)
 //	for v, err := range items.All(ctx) { … }
 //
+// Small values that programs agree on (a leader, a configuration) are in the cluster's key-value store, see KV:
+//
+//	version, err := s.KV().CompareAndSwap(ctx, "shop/leader", 0, []byte("me"))
+//
 // A Go value becomes the Python value of the same kind, and a Python value becomes the Go type
 // that the program names: numbers, text, bytes, lists, dicts, structs, dates, numpy arrays, and
 // references anywhere inside. Nothing is converted with a loss: a value that does not fit is an

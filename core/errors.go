@@ -28,7 +28,7 @@ var (
 	ErrHeadUnavailable error = fault.NewKind("the head of the cluster does not answer", fault.HeadUnavailable)
 	// ErrInvalid: an argument or an option is wrong; the message says which and why.
 	ErrInvalid error = fault.NewKind("invalid argument", fault.BadRequest)
-	// ErrNotFound: there is no actor of that name, or this session does not know the actor.
+	// ErrNotFound: there is no actor of that name, or this session does not know the actor; a key is not there.
 	ErrNotFound error = fault.NewKind("not found", fault.NotFound)
 	// ErrAlreadyExists: the name of an actor is taken.
 	ErrAlreadyExists error = fault.NewKind("already exists", fault.AlreadyExists)
@@ -53,6 +53,16 @@ var (
 	ErrEnvironment error = fault.NewKind("the workers' environment cannot be made", fault.RuntimeEnvSetup)
 	// ErrPendingCalls: the actor has as many calls pending as it allows.
 	ErrPendingCalls error = fault.NewKind("too many calls are pending", fault.PendingCallsLimit)
+	// ErrMayHaveBeenApplied: the answer to a change was lost, and nobody knows whether the change was made. Look before you try again.
+	ErrMayHaveBeenApplied error = fault.NewKind("the change may have been made", fault.MayHaveBeenApplied)
+	// ErrVersionConflict: a key has another version than CompareAndSwap or CompareAndDelete expected. The error is a *ConflictError.
+	ErrVersionConflict error = fault.NewKind("the key has another version", fault.VersionConflict)
+	// ErrTooLarge: a key, a value or a list is larger than the key-value store allows, or the store is full. The message says what to do.
+	ErrTooLarge error = fault.NewKind("too large for the key-value store", fault.TooLarge)
+	// ErrCompacted: the changes that a Watch asks for are no longer kept. List the keys anew, and watch from there.
+	ErrCompacted error = fault.NewKind("the changes are no longer kept", fault.Compacted)
+	// ErrLeaseLost: a KVLease has ended, or its holder cannot know any more that it has not.
+	ErrLeaseLost error = fault.NewKind("the lease is lost", fault.LeaseLost)
 	// ErrType: a Python value does not fit the Go type that was asked for.
 	ErrType = value.ErrType
 	// ErrNotPlain: a Python value has no form in Go; convert it before it is returned.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/eagleray/eagleray/core"
 )
@@ -190,4 +191,62 @@ func ExampleUse() {
 	})
 	fmt.Println(sum, err)
 	// Output: 499999500000 <nil>
+}
+
+func ExampleKV() {
+	ctx, s := context.Background(), session()
+	defer s.Close()
+	kv := s.KV()
+	version, err := kv.CompareAndSwap(ctx, "shop/config", 0, []byte("blue")) // the key must not be there
+	if err != nil {
+		log.Fatal(err)
+	}
+	list, err := kv.List(ctx, "shop/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err = kv.CompareAndSwap(ctx, "shop/config", version, []byte("green")); err != nil {
+		log.Fatal(err)
+	}
+	if _, err = kv.CompareAndSwap(ctx, "shop/config", version, []byte("red")); errors.Is(err, core.ErrVersionConflict) {
+		fmt.Println("somebody was faster")
+	}
+	if err := kv.Delete(ctx, "shop/config"); err != nil {
+		log.Fatal(err)
+	}
+	for change, err := range kv.Watch(ctx, "shop/", list.Seq) { // all that happened after the list
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s=%s deleted: %v\n", change.Key, change.Value, change.Deleted)
+		if change.Deleted {
+			break
+		}
+	}
+	// Output:
+	// somebody was faster
+	// shop/config=green deleted: false
+	// shop/config= deleted: true
+}
+
+func ExampleKVLease() {
+	ctx, s := context.Background(), session()
+	defer s.Close()
+	lease, err := s.KV().Lease(ctx, 10*time.Second)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := lease.CompareAndSwap(ctx, "shop/leader", 0, []byte("me")); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("leads:", lease.Err() == nil)
+	if err := lease.End(ctx); err != nil { // a leader that crashes loses the key when 10 s have passed
+		log.Fatal(err)
+	}
+	<-lease.Lost()
+	_, _, err = s.KV().Get(ctx, "shop/leader")
+	fmt.Println("gone:", errors.Is(err, core.ErrNotFound))
+	// Output:
+	// leads: true
+	// gone: true
 }

@@ -37,6 +37,8 @@ type Session struct {
 	mu      sync.Mutex
 	methods map[methodKey]int
 	envs    map[string]bool // keys that the daemon was told of
+
+	kv KV
 }
 
 // base returns the folder of this user's sessions.
@@ -146,6 +148,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 		return nil, connectError(ctx, sock, err)
 	}
 	s := &Session{c: c, env: env, done: make(chan struct{}), methods: map[methodKey]int{}, envs: map[string]bool{}}
+	s.kv.s = s
 	go s.print(o.OnOutput)
 	return s, nil
 }
@@ -179,7 +182,7 @@ func (s *Session) print(f func(pid int, name, line string)) {
 // closeWithin bounds Close.
 const closeWithin = time.Second
 
-// Close leaves the cluster. Non-detached actors of this job end, and its workers. It waits at most a
+// Close leaves the cluster. Non-detached actors of this job end, and its workers; so do the session's leases of keys. It waits at most a
 // second for the last output of the workers. Calls that wait return ErrClosed, as later ones do; arrays
 // stay readable. A second Close does nothing.
 func (s *Session) Close() error {
@@ -192,7 +195,10 @@ func (s *Session) Close() error {
 // Shutdown is Close that waits for the workers' output until the context ends. The session is closed also
 // when it returns the context's error.
 func (s *Session) Shutdown(ctx context.Context) error {
-	s.closed.Do(func() { s.c.CloseContext(ctx) })
+	s.closed.Do(func() {
+		s.kv.endLeases(ctx)
+		s.c.CloseContext(ctx)
+	})
 	select {
 	case <-s.done:
 		return nil

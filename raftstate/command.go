@@ -27,7 +27,12 @@ const (
 	KindKVDel           Kind = 41
 	KindSettingPut      Kind = 50
 	KindSettingDel      Kind = 51
-	KindRecovered       Kind = 60
+	KindKeyWrite        Kind = 60
+	KindKeyLeaseGrant   Kind = 61
+	KindKeyLeaseEnd     Kind = 62
+	KindKeyReign        Kind = 63
+	KindMark            Kind = 70
+	KindRecovered       Kind = 80
 )
 
 // Client is the random name of one proposer.
@@ -219,6 +224,16 @@ func newBody(k Kind) Body {
 		return &SettingDel{}
 	case KindRecovered:
 		return &Recovered{}
+	case KindKeyWrite:
+		return &KeyWrite{}
+	case KindKeyLeaseGrant:
+		return &KeyLeaseGrant{}
+	case KindKeyLeaseEnd:
+		return &KeyLeaseEnd{}
+	case KindKeyReign:
+		return &KeyReign{}
+	case KindMark:
+		return &Mark{}
 	}
 	return nil
 }

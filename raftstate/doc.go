@@ -5,9 +5,11 @@
 // # Layers
 //
 //	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, requests, lead, client)
-//	Reign    what a leader decides, and fresh reads; who the members are   (reign, fresh, members)
+//	Reign    what a leader decides, and fresh reads; who the members are   (reign, members)
+//	Fresh    reads that show everything that was committed before   (mark)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
-//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup, results, image)
+//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, dedup, results, image)
+//	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, internal/keyspace)
 //
 // # The machine
 //
@@ -58,6 +60,8 @@
 // member was restored from a snapshot, gets record.ErrCompacted, reads the state anew and
 // goes on from Now.
 //
+// Changes of the keys of Go programs are no events of this ring. They are numbered by themselves, and the latest are part of the state: see WatchKeys.
+//
 // # Goroutines
 //
 // Raft has its own. Each Node has one that follows the leadership, and one that takes
@@ -70,6 +74,6 @@
 // show it, on a follower too. After record.ErrMayHaveBeenApplied the command may or may not
 // have been applied; sending the same Command again, with the Request that Apply filled in,
 // is safe. Reads may lag on a follower, and on a leader that does not know yet that it was
-// replaced. A read behind Reign.Fresh shows all that was committed before; reads that wait at the same time share
-// one commit, and a member without others needs none.
+// replaced. A read behind Fresh shows all that was committed before; reads that wait at the same time share
+// one commit, and a member without others needs none. Node.Fresh does the same for a member that follows (mark).
 package raftstate

@@ -15,6 +15,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 )
 
 const (
@@ -42,13 +43,19 @@ const (
 	imageSetting imageKind = 9  // imageValue
 	imageAsker   imageKind = 10 // imageClient
 	imageEnd     imageKind = 11 // imageCount; comes last
+
+	// The store of Go programs; see package keyspace.
+	imageSpace     imageKind = 12 // imageKeys
+	imageKeyLease  imageKind = 13 // record.KeyLease
+	imageKey       imageKind = 14 // record.KeyPair
+	imageKeyChange imageKind = 15 // record.KeyChange
 )
 
 // imageVersions has the version of each kind's body. It is raised when a member that does not know the new fields would
 // read a wrong state. Such a member refuses the snapshot. Fields that it may leave out raise nothing.
 var imageVersions = map[imageKind]uint64{
 	imageStart: 1, imageNode: 1, imageJob: 1, imageActor: 1, imageOver: 1, imagePart: 1, imagePending: 1, imageKV: 1, imageSetting: 1,
-	imageAsker: 1, imageEnd: 1,
+	imageAsker: 1, imageEnd: 1, imageSpace: 1, imageKeyLease: 1, imageKey: 1, imageKeyChange: 1,
 }
 
 type imageFirst struct {
@@ -69,6 +76,11 @@ type imageValue struct {
 	Namespace string `msgpack:"ns,omitempty"`
 	Key       string `msgpack:"k"`
 	Value     []byte `msgpack:"v"`
+}
+
+type imageKeys struct {
+	Reign uint64 `msgpack:"reign"`
+	Seq   uint64 `msgpack:"seq"`
 }
 
 type imageCount struct {
@@ -156,11 +168,30 @@ func (m *Machine) writeRecords(out io.Writer) error {
 	for _, k := range slices.Sorted(maps.Keys(m.settings)) {
 		w.add(imageSetting, &imageValue{Key: k, Value: m.settings[k]})
 	}
+	m.writeKeys(w)
 	for a := m.dedup.oldest; a != nil && !strikes(lostDedup); a = a.next {
 		w.add(imageAsker, a.image())
 	}
 	w.add(imageEnd, &imageCount{w.count})
 	return w.err
+}
+
+// writeKeys writes the store of Go programs, unless nobody has used it.
+func (m *Machine) writeKeys(w *imageWriter) {
+	im := m.keys.Image()
+	if im.Reign == 0 && im.Seq == 0 && len(im.Keys) == 0 && len(im.Leases) == 0 {
+		return
+	}
+	w.add(imageSpace, &imageKeys{im.Reign, im.Seq})
+	for i := range im.Leases {
+		w.add(imageKeyLease, &im.Leases[i])
+	}
+	for i := range im.Keys {
+		w.add(imageKey, &im.Keys[i])
+	}
+	for i := range im.Changes {
+		w.add(imageKeyChange, &im.Changes[i])
+	}
 }
 
 // sortedIDs returns ids in the order of their bytes.
@@ -297,6 +328,14 @@ func (b *imageBuilder) take(k imageKind, d *msgpack.Decoder) error {
 		return decodeThen(d, b.setting)
 	case imageAsker:
 		return decodeThen(d, b.m.dedup.restore)
+	case imageSpace:
+		return decodeThen(d, func(k *imageKeys) error { b.keys.Reign, b.keys.Seq = k.Reign, k.Seq; return nil })
+	case imageKeyLease:
+		return decodeThen(d, func(l *record.KeyLease) error { b.keys.Leases = append(b.keys.Leases, *l); return nil })
+	case imageKey:
+		return decodeThen(d, func(p *record.KeyPair) error { b.keys.Keys = append(b.keys.Keys, *p); return nil })
+	case imageKeyChange:
+		return decodeThen(d, func(c *record.KeyChange) error { b.keys.Changes = append(b.keys.Changes, *c); return nil })
 	case imageEnd:
 		return decodeThen(d, b.end)
 	}
@@ -317,6 +356,7 @@ type imageBuilder struct {
 	records uint64
 	ended   bool
 	pending []imageCodeFor
+	keys    keyspace.Image
 }
 
 func newImageBuilder() *imageBuilder { return &imageBuilder{m: NewMachine()} }
@@ -401,5 +441,10 @@ func (b *imageBuilder) finish() error {
 	if err := b.m.restoreCodeUsers(b.pending); err != nil {
 		return b.damaged("%v", err)
 	}
+	keys, err := b.keys.Space()
+	if err != nil {
+		return b.damaged("%v", err)
+	}
+	b.m.keys = keys
 	return nil
 }

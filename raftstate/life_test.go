@@ -133,6 +133,10 @@ func TestBody_Check_RefusesWhatMakesNoSense(t *testing.T) {
 		&RegisterActor{record.Actor{}}, &RegisterActor{record.Actor{ID: id, MaxRestarts: -2}}, &RegisterNode{record.Node{}},
 		&ActorAlive{record.Instance{Actor: id, Worker: i.Worker}, 1}, &ActorAlive{record.Instance{Actor: id, Address: "/s"}, 1},
 		&ActorAlive{record.Instance{Actor: id}, 1}, &JobEnd{State: record.JobRunning}, &SettingPut{},
+		&KeyWrite{}, &KeyWrite{record.KeyWrite{Key: "a", Delete: true, Value: []byte("v")}}, &KeyWrite{record.KeyWrite{Key: "a", Delete: true, Lease: 1}},
+		&KeyWrite{record.KeyWrite{Key: strings.Repeat("a", record.MaxKeyBytes+1)}}, &KeyWrite{record.KeyWrite{Key: "\xff"}},
+		&KeyWrite{record.KeyWrite{Key: "a", Value: make([]byte, record.MaxValueBytes+1)}},
+		&KeyLeaseGrant{999}, &KeyLeaseGrant{3_600_001}, &KeyLeaseGrant{1 << 62},
 	} {
 		if b.check() == nil {
 			t.Errorf("%T %+v is let through", b, b)
@@ -141,6 +145,7 @@ func TestBody_Check_RefusesWhatMakesNoSense(t *testing.T) {
 	for _, b := range []Body{
 		&RegisterActor{record.Actor{ID: id, MaxRestarts: -1}}, &RegisterActor{record.Actor{ID: id}}, &RegisterNode{record.Node{ID: ids.Node{1}}},
 		&ActorAlive{i, 1}, &JobEnd{State: record.JobFinished}, &JobEnd{State: record.JobLost}, &SettingPut{Name: "s"},
+		&KeyWrite{record.KeyWrite{Key: strings.Repeat("a", record.MaxKeyBytes), Value: make([]byte, record.MaxValueBytes)}}, &KeyLeaseGrant{1000}, &KeyLeaseGrant{3_600_000},
 	} {
 		if err := b.check(); err != nil {
 			t.Errorf("%T %+v: %v", b, b, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 )
 
 // How many ended things the machine keeps. The oldest are forgotten first.
@@ -34,6 +35,7 @@ type Machine struct {
 	code     map[ids.Object]*code // large classes
 	kv       map[string]map[string][]byte
 	settings map[string][]byte
+	keys     *keyspace.Space // of Go programs
 
 	// Ids of what has ended, oldest first.
 	deadNodes  []ids.Node
@@ -60,6 +62,7 @@ func NewMachine() *Machine {
 		pendingCode: map[ids.Actor]pendingCode{},
 		kv:          map[string]map[string][]byte{},
 		settings:    map[string][]byte{},
+		keys:        keyspace.New(),
 		dedup:       newDedup(),
 	}
 }
@@ -99,6 +102,7 @@ func (m *Machine) clone() *Machine {
 		c.kv[ns] = maps.Clone(keys)
 	}
 	c.settings = maps.Clone(m.settings)
+	c.keys = m.keys.Clone()
 	c.deadNodes = append([]ids.Node(nil), m.deadNodes...)
 	c.endedJobs = append([]ids.Job(nil), m.endedJobs...)
 	c.deadActors = append([]ids.Actor(nil), m.deadActors...)

@@ -22,6 +22,7 @@ type Node struct {
 	client   Client
 	requests requests
 	reign    atomic.Pointer[Reign] // nil: another member leads, or none
+	marks    marks
 
 	mu     sync.Mutex
 	halted bool

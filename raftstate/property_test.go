@@ -26,7 +26,9 @@ func randomBody(r *rand.Rand) Body {
 		resources[fmt.Sprint("r", r.IntN(9))] = r.Int64N(100000)
 	}
 	object := ids.Object{byte(r.IntN(3) + 1)}
-	switch r.IntN(18) {
+	switch r.IntN(22) {
+	case 18, 19, 20, 21:
+		return randomKeyBody(r)
 	case 0, 1, 2:
 		return &RegisterActor{record.Actor{
 			ID: actor, Owner: ids.Owner{byte(r.IntN(4))}, Name: key, Namespace: ns, Job: ids.JobOf(uint32(r.IntN(5))), Detached: r.IntN(4) == 0,
@@ -74,6 +76,29 @@ func randomBody(r *rand.Rand) Body {
 		return &SettingDel{key}
 	}
 	return &SettingPut{key, randomBytes(r)}
+}
+
+// randomKeyBody draws a command of the key-value store of Go programs.
+func randomKeyBody(r *rand.Rand) Body {
+	lease := uint64(r.IntN(400)) // the index of some command
+	switch r.IntN(8) {
+	case 0:
+		return &KeyLeaseGrant{1000 + r.Int64N(1000)}
+	case 1:
+		return &KeyLeaseEnd{lease, lease * uint64(r.IntN(2))}
+	case 2:
+		return &KeyReign{}
+	case 3:
+		return &Mark{}
+	}
+	w := record.KeyWrite{Key: []string{"a", "ab", "b"}[r.IntN(3)], Delete: r.IntN(4) == 0}
+	if w.If = r.IntN(4) == 0; w.If {
+		w.Version = uint64(r.IntN(3))
+	}
+	if !w.Delete {
+		w.Value, w.Lease = randomBytes(r), lease*uint64(r.IntN(2))
+	}
+	return &KeyWrite{w}
 }
 
 func randomBytes(r *rand.Rand) []byte {

@@ -18,7 +18,6 @@ var ErrDeposed = fmt.Errorf("this head leads no more: %w", record.ErrClosed)
 type Reign struct {
 	*member // the Node; a field of that name would hide the method Node
 	Changes // hides those of Node
-	fresh   fresh
 	ended   chan struct{}
 }
 

@@ -27,6 +27,10 @@ const (
 	CodeFull  Outcome = 9
 	CodeLacks Outcome = 10 // a class has not arrived whole
 	Invalid   Outcome = 11
+	Conflict  Outcome = 12 // a key has another version
+	LeaseGone Outcome = 13
+	KeysFull  Outcome = 14
+	LeaseFull Outcome = 15
 )
 
 // Result is what the machine answers. Two members give the same one.
@@ -39,7 +43,7 @@ type Result struct {
 	Actor   ids.Actor `msgpack:"a"` // NameTaken: who has it
 	Job     ids.Job   `msgpack:"j"` // JobStart
 	Number  uint32    `msgpack:"m"` // NodeNumber
-	Count   int       `msgpack:"n"` // KVPut: 1 when added; KVDel: how many; CodePart: bytes that are there
+	Count   int       `msgpack:"n"` // KVPut: 1 when added; KVDel: how many; CodePart: bytes that are there; Conflict: the key's version
 }
 
 // ErrExpired: a retry came so late that nobody knows any more whether the
@@ -77,6 +81,8 @@ func (r Result) err(b Body) error {
 		why = ErrCodeIncomplete
 	case Invalid:
 		why = record.ErrInvalid
+	case Conflict, LeaseGone, KeysFull, LeaseFull: // the methods of keys return these as answers
+		why = fmt.Errorf("%w: outcome %d", record.ErrInvalid, r.Outcome)
 	default:
 		why = fmt.Errorf("outcome %d", r.Outcome)
 	}

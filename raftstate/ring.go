@@ -78,6 +78,13 @@ func (r *ring) lead(leading bool) {
 	}
 }
 
+// leads reports whether this member leads, and its state is whole.
+func (r *ring) leads() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leading
+}
+
 // close ends all watches.
 func (r *ring) close() {
 	r.mu.Lock()

@@ -58,6 +58,10 @@ const (
 	NoCluster        Code = "no_cluster"        // a Go program found none to connect to
 	TypeMismatch     Code = "type_mismatch"     // a Python value does not fit the Go type that was asked for
 	NotPlain         Code = "not_plain"         // a Python value has no form in Go
+	VersionConflict  Code = "version_conflict"  // a key has another version than the program expected
+	TooLarge         Code = "too_large"         // a key, a value, a list of keys or the key-value store
+	Compacted        Code = "compacted"         // the changes that a watch asks for are no longer kept
+	LeaseLost        Code = "lease_lost"        // a lease of keys has ended
 )
 
 // Error is a failure that can cross a socket.

@@ -12,6 +12,7 @@ const (
 	KVDelEvent      EventKind = "kv_del"
 	SettingPutEvent EventKind = "setting_put"
 	SettingDelEvent EventKind = "setting_del"
+	KeyLeaseEvent   EventKind = "key_lease"
 )
 
 // Event tells of one change. The same command gives the same events with the
@@ -25,6 +26,7 @@ type Event struct {
 	Actor *Actor
 	Node  *Node
 	Job   *Job
+	Lease *KeyLease // KeyLeaseEvent
 
 	Namespace string
 	Key       string

@@ -170,6 +170,7 @@ def test_codes_are_those_of_the_core() -> None:
     assert re.findall(r'Code = "(\w+)"', only_in_go) == [
         *("deadline_exceeded", "canceled", "exception"),
         *("no_cluster", "type_mismatch", "not_plain"),
+        *("version_conflict", "too_large", "compacted", "lease_lost"),
     ]
 
 

@@ -130,6 +130,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		case <-time.After(finalMessagesWait):
 		}
 		d.connectionClosed(c)
+		c.keys.Died(d.ctx, d.keyStore)
 	})
 	if err == nil {
 		d.locked(func() {

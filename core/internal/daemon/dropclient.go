@@ -22,6 +22,7 @@ func (d *Daemon) dropClient(c *client) {
 		go cancel()
 	}
 	c.cancels = nil
+	c.keys.End()
 	go c.peer.Close()
 	if c.role == wire.RoleCLI {
 		return
@@ -30,7 +31,9 @@ func (d *Daemon) dropClient(c *client) {
 		d.dropGuest(c)
 		return
 	}
-	c.proc.Release()
+	if !c.keys.HoldsLeases() { // else they end with the process
+		c.proc.Release()
+	}
 	owner := c.self.Owner()
 	delete(d.owners, owner)
 	d.pipes.Left(owner)

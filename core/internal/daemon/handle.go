@@ -68,9 +68,9 @@ var headRequests = map[wire.Type]headRequest{
 	wire.TCodePart:     {"bring the class of an actor", question((*Daemon).codePart)},
 	wire.TCodeGet:      {"get the class of an actor", question((*Daemon).codeGet)},
 	wire.TCodeDrop:     {"drop the class of an actor", question((*Daemon).codeDrop)},
-	wire.TKVPut:        {"put a value", question((*Daemon).kvPut)},
+	wire.TKVPut:        {"put a value", change(inquiry.PutValue)},
 	wire.TKVGet:        {"get a value", read(inquiry.Value)},
-	wire.TKVDel:        {"delete a value", question((*Daemon).kvDel)},
+	wire.TKVDel:        {"delete a value", change(inquiry.DeleteValues)},
 	wire.TKVKeys:       {"list keys", read(inquiry.Keys)},
 	wire.TClusterInfo:  {"list the nodes", question((*Daemon).answerClusterInfo)},
 }
@@ -86,6 +86,9 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 	if err := mayAsk(c, m.Type); err != nil {
 		d.refuse("message refused", err)
 		_ = m.Fail(err)
+		return
+	}
+	if c.keys.Serve(d.ctx, d.keyStore, m) {
 		return
 	}
 	if q, ok := headRequests[m.Type]; ok {
@@ -131,6 +134,21 @@ func read(f func(context.Context, inquiry.Reads, *wire.Message) (any, error)) fu
 	return question(func(d *Daemon, ctx context.Context, _ *client, m *wire.Message) (any, error) {
 		return f(ctx, d.head, m)
 	})
+}
+
+// change serves a message that changes something of the head's.
+func change(f func(context.Context, inquiry.Head, *wire.Message) (any, error)) func(*Daemon, context.Context, *client, *wire.Message) error {
+	return question(func(d *Daemon, ctx context.Context, _ *client, m *wire.Message) (any, error) {
+		return f(ctx, d.head, m)
+	})
+}
+
+// keyStore returns the head, when there is one.
+func (d *Daemon) keyStore(ctx context.Context) (inquiry.KeyStore, error) {
+	if err := d.awaitHead(ctx); err != nil {
+		return nil, err
+	}
+	return d.head, nil
 }
 
 // inBackground serves a message on a goroutine of its own, because the answer takes a while.

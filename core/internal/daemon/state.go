@@ -104,7 +104,8 @@ type client struct {
 	codeFor map[ids.Actor]bool // actors that it has not registered yet, but whose large class it has brought
 	creates bool               // its id is the owner of actors: the head wants to hear of its end
 
-	tasks       inquiry.Queue     // requests to the head, in order
+	tasks       inquiry.Queue // requests to the head, in order
+	keys        inquiry.KeyRequests
 	cancels     map[uint64]func() // of its questions to the head that wait
 	lastResolve uint64
 }

@@ -28,9 +28,14 @@
 // ActorInfeasible is the one report that is not replicated: only the head that got the
 // report answers waiters with UNSCHEDULABLE, until the actor is placed.
 //
+// # Keys
+//
+// The key-value store of Go programs (core.KV) is the State's. The head makes its reads fresh, and while it leads it counts the time of
+// leases (package keyleases): keys.go, keyleases.go.
+//
 // # Goroutines
 //
-// There are two. One reads the State's events and puts them into the inbox. The other one
+// There are three. One begins the reigns of leases of keys, and ends leases. One reads the State's events and puts them into the inbox. The other one
 // empties the inbox: all reports, all calls of the Placer and all answers to waiters happen
 // on it, in order, except for answers that are known at once. Requests commit on the
 // goroutines of their callers.

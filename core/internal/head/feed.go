@@ -61,6 +61,8 @@ func (h *Head) event(e record.Event) {
 		var todo []action
 		h.locked(func() { todo = h.tracker.actor(e.Actor, h.leading) })
 		h.act(todo)
+	case e.Lease != nil:
+		h.keyLeases.event(e.Lease)
 	case e.Node != nil && e.Node.State == record.NodeDead:
 		if h.Leading() {
 			h.endIncarnations(record.ActorFilter{Node: e.Node.ID}, nodeDied(e.Node), true)
@@ -82,6 +84,7 @@ func (h *Head) resync(seq uint64) {
 		all, leading = h.state.ActorsOf(record.ActorFilter{}), h.leading
 		todo = h.tracker.resync(all, leading)
 	})
+	h.keyLeases.follow(leading)
 	h.act(todo)
 	if leading {
 		h.endStranded(all)

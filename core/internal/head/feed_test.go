@@ -33,6 +33,7 @@ func TestFeed_LeadsAgain_PlacesAnew(t *testing.T) {
 	p := &counter{}
 	s := &oneActor{actor: actor('A', record.ActorPending, 1)}
 	h := &Head{state: s, placer: p, tracker: newTracker()}
+	h.keyLeases = newKeyKeeper(h)
 	for _, step := range []struct {
 		leading bool
 		want    int

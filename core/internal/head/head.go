@@ -37,6 +37,8 @@ type Head struct {
 	handled    uint64        // the last event acted upon
 	progressed chan struct{} // closed when handled grows; nil while nobody waits
 
+	keyLeases *keyKeeper
+
 	inbox  *inbox
 	lost   atomic.Uint64 // reports that could not be committed
 	ctx    context.Context
@@ -61,7 +63,9 @@ func Open(o Options) (*Head, error) {
 		tracker: newTracker(), inbox: newInbox(),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.keyLeases = newKeyKeeper(h)
 	h.ends.Go(h.feed)
+	h.ends.Go(h.keyLeases.run)
 	h.ends.Go(h.work)
 	return h, nil
 }

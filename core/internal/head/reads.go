@@ -10,12 +10,14 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// Reads are answered from this member's memory: they do not wait, and the only error is
-// record.ErrNotFound. They take a context and return an error all the same, because a daemon
-// whose head is another process asks by the same names.
+// Reads are answered from this member's memory when it shows everything that was committed before they were asked (State.Fresh). A
+// head without others knows that it does. With several heads reads that are asked at the same time share one commit.
 
 // Actor returns an actor's record, of a dead one too.
-func (h *Head) Actor(_ context.Context, id ids.Actor) (record.Actor, error) {
+func (h *Head) Actor(ctx context.Context, id ids.Actor) (record.Actor, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return record.Actor{}, err
+	}
 	a, ok := h.state.Actor(id)
 	if !ok {
 		return a, fmt.Errorf("actor %s: %w", id, record.ErrNotFound)
@@ -24,13 +26,18 @@ func (h *Head) Actor(_ context.Context, id ids.Actor) (record.Actor, error) {
 }
 
 // ActorsOf returns the actors that match, in order of registration and without Spec and Meta.
-func (h *Head) ActorsOf(_ context.Context, f record.ActorFilter) ([]record.Actor, error) {
+func (h *Head) ActorsOf(ctx context.Context, f record.ActorFilter) ([]record.Actor, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return nil, err
+	}
 	return h.state.ActorsOf(f), nil
 }
 
-// GetNamed returns the live actor with the name. With several heads it has to wait for a
-// barrier, because a member that follows may not know yet of an actor that has just been named.
-func (h *Head) GetNamed(_ context.Context, namespace, name string) (record.Actor, error) {
+// GetNamed returns the live actor with the name.
+func (h *Head) GetNamed(ctx context.Context, namespace, name string) (record.Actor, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return record.Actor{}, err
+	}
 	a, ok := h.state.ActorNamed(namespace, name)
 	if !ok {
 		return a, fmt.Errorf("actor %q in namespace %q: %w", name, namespace, record.ErrNotFound)
@@ -40,7 +47,10 @@ func (h *Head) GetNamed(_ context.Context, namespace, name string) (record.Actor
 
 // ListNamed returns the live named actors of the namespace, or of all, in
 // order of namespace and name.
-func (h *Head) ListNamed(_ context.Context, namespace string, all bool) ([]record.Named, error) {
+func (h *Head) ListNamed(ctx context.Context, namespace string, all bool) ([]record.Named, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return nil, err
+	}
 	var names []record.Named
 	for _, a := range h.state.ActorsOf(record.ActorFilter{Named: true, Live: true}) {
 		if all || a.Namespace == namespace {
@@ -57,10 +67,18 @@ func (h *Head) ListNamed(_ context.Context, namespace string, all bool) ([]recor
 }
 
 // Nodes returns all nodes, dead ones too, in order of registration.
-func (h *Head) Nodes(context.Context) ([]record.Node, error) { return h.state.ListNodes(), nil }
+func (h *Head) Nodes(ctx context.Context) ([]record.Node, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return nil, err
+	}
+	return h.state.ListNodes(), nil
+}
 
 // Job returns a job's record.
-func (h *Head) Job(_ context.Context, id ids.Job) (record.Job, error) {
+func (h *Head) Job(ctx context.Context, id ids.Job) (record.Job, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return record.Job{}, err
+	}
 	j, ok := h.state.Job(id)
 	if !ok {
 		return j, fmt.Errorf("job %s: %w", id, record.ErrNotFound)
@@ -69,22 +87,36 @@ func (h *Head) Job(_ context.Context, id ids.Job) (record.Job, error) {
 }
 
 // Jobs returns all jobs in order of their numbers.
-func (h *Head) Jobs(context.Context) ([]record.Job, error) { return h.state.ListJobs(), nil }
+func (h *Head) Jobs(ctx context.Context) ([]record.Job, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return nil, err
+	}
+	return h.state.ListJobs(), nil
+}
 
 // GetKV returns a value, and whether the key is there.
-func (h *Head) GetKV(_ context.Context, namespace, key string) (value []byte, found bool, err error) {
+func (h *Head) GetKV(ctx context.Context, namespace, key string) (value []byte, found bool, err error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return nil, false, err
+	}
 	value, found = h.state.GetKV(namespace, key)
 	return value, found, nil
 }
 
 // KVKeys returns the keys that begin with prefix, in order.
-func (h *Head) KVKeys(_ context.Context, namespace, prefix string) ([]string, error) {
+func (h *Head) KVKeys(ctx context.Context, namespace, prefix string) ([]string, error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return nil, err
+	}
 	return h.state.KVKeys(namespace, prefix), nil
 }
 
 // Code returns what the state keeps of a class from an offset on, up to the end of a part, and
 // the size of the whole. A class that is not there whole is not found.
-func (h *Head) Code(_ context.Context, object ids.Object, offset uint64) (data []byte, size uint64, found bool, err error) {
+func (h *Head) Code(ctx context.Context, object ids.Object, offset uint64) (data []byte, size uint64, found bool, err error) {
+	if err := h.state.Fresh(ctx); err != nil {
+		return nil, 0, false, err
+	}
 	data, size, found = h.state.Code(object, offset)
 	return data, size, found, nil
 }

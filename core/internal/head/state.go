@@ -19,6 +19,7 @@ type State interface {
 	Jobs
 	Code
 	Values
+	Keys
 	Feed
 }
 

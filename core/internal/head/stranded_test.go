@@ -76,6 +76,7 @@ func (s *records) Watch(ctx context.Context, from record.Cursor) (record.Batch, 
 
 func quietHead(s State, log *bytes.Buffer) *Head {
 	h := &Head{state: s, placer: &counter{}, tracker: newTracker(), inbox: newInbox(), nowMs: func() int64 { return 1 }, log: slog.New(slog.NewTextHandler(log, nil))}
+	h.keyLeases = newKeyKeeper(h)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strings"
@@ -53,8 +54,8 @@ func TestHello_DoesNotFit_IsRefusedWithTheReason(t *testing.T) {
 	w := newWorld(t, true)
 	w.startHead(true)
 	for want, change := range map[string]func(h *linkmsg.Hello){
-		"node 7 speaks version 99 of the messages between nodes and understands versions from 98 on; this process speaks version 1": func(h *linkmsg.Hello) { h.Version, h.MinVersion = 99, 98 },
-		"the connection is that of node 7, and the hello names node 8":                                                              func(h *linkmsg.Hello) { h.Node = 8 },
+		"node 7 speaks version 99 of the messages between nodes and understands versions from 98 on; this process speaks version " + fmt.Sprint(linkmsg.Version): func(h *linkmsg.Hello) { h.Version, h.MinVersion = 99, 98 },
+		"the connection is that of node 7, and the hello names node 8":                                                                                           func(h *linkmsg.Hello) { h.Node = 8 },
 		"names no report": func(h *linkmsg.Hello) { h.First = 0 },
 		"at most 4096":    func(h *linkmsg.Hello) { h.ID = ids.Node{} },
 	} {
@@ -96,7 +97,7 @@ func TestClient_HeadOfAnotherVersion_SaysBoth(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	_, err := c.Nodes(ctx)
-	if fault.CodeOf(err) != fault.HeadUnavailable || !strings.Contains(err.Error(), "the head speaks version 99") || !strings.Contains(err.Error(), "this process speaks version 1") {
+	if fault.CodeOf(err) != fault.HeadUnavailable || !strings.Contains(err.Error(), "the head speaks version 99") || !strings.Contains(err.Error(), fmt.Sprintf("this process speaks version %d", linkmsg.Version)) {
 		t.Errorf("got %v", err)
 	}
 }

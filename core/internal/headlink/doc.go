@@ -15,7 +15,10 @@
 //	RegisterNode      renews the record
 //	StartJob          the state gives a driver one job
 //	PutCode           a part at an offset that is there changes nothing
-//	KillActor, PutKV, DelKV   carry a record.Request: the state applies them once, and repeats the first answer
+//	WatchKeys         waits anew, from the same place
+//	KeepKeyLease      counts from a later time
+//	EndKeyLease       finds it ended
+//	KillActor, PutKV, DelKV, WriteKey, GrantKeyLease   carry a record.Request: the state applies them once, and repeats the first answer
 //
 // When a context ends first, the error says what is known: nothing was changed (fault.HeadUnavailable, or the context's own error for a
 // read), or the change may have been made (record.ErrMayHaveBeenApplied).
@@ -59,6 +62,7 @@
 //	client.go         Client: connections, the hello
 //	ask.go            requests: sending, answers, sending again
 //	reads.go, changes.go, waits.go, reports.go   the methods of a daemon's head
+//	keys.go           the key-value store of Go programs, at both ends
 //	told.go           what comes from the head: acknowledgements, orders, news
 //	cluster.go        what the node has free and has no room for, and what it is offered
 //	server.go         Server: nodes and their connections

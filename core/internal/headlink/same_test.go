@@ -89,6 +89,22 @@ func put(key, value string, overwrite bool) func(context.Context, daemon.Head) (
 	}
 }
 
+func readKey(key string) func(context.Context, daemon.Head) (any, error) {
+	return func(ctx context.Context, h daemon.Head) (any, error) {
+		p, found, err := h.ReadKey(ctx, key)
+		p.Version = 0 // an index of the log
+		return pair{p, found}, err
+	}
+}
+
+// writeKey returns the outcome, and whether there is a version.
+func writeKey(w record.KeyWrite) func(context.Context, daemon.Head) (any, error) {
+	return func(ctx context.Context, h daemon.Head) (any, error) {
+		r, err := h.WriteKey(ctx, w)
+		return pair{r.Outcome, r.Version > 0}, err
+	}
+}
+
 func kill(n byte, noRestart bool) func(context.Context, daemon.Head) (any, error) {
 	return func(ctx context.Context, h daemon.Head) (any, error) {
 		return nil, h.KillActor(ctx, ids.Actor{n}, noRestart)
@@ -128,6 +144,28 @@ func reads() []step {
 			data, size, found, err := h.Code(ctx, ids.Object{5}, 3)
 			return []any{data, size, found}, err
 		}},
+		{"key", readKey("k/1")},
+		{"key, unknown", readKey("k/none")},
+		{"no key", readKey("")},
+		{"keys of Go programs", func(ctx context.Context, h daemon.Head) (any, error) {
+			l, err := h.ListKeys(ctx, "k/")
+			for i := range l.Pairs {
+				l.Pairs[i].Version, l.Pairs[i].Lease = 0, 0 // indexes of the log
+			}
+			return l, err
+		}},
+		{"changes of keys", func(ctx context.Context, h daemon.Head) (any, error) {
+			at, err := h.ListKeys(ctx, "")
+			if err != nil || at.Seq == 0 {
+				return at.Seq, err
+			}
+			r, err := h.WatchKeys(ctx, "", at.Seq-1)
+			for i := range r.List {
+				r.List[i].Version, r.List[i].Lease = 0, 0
+			}
+			return r, err
+		}},
+		{"changes that were never made", func(ctx context.Context, h daemon.Head) (any, error) { return h.WatchKeys(ctx, "", 1<<40) }},
 		{"sizes", func(ctx context.Context, h daemon.Head) (any, error) { return h.Sizes(ctx) }},
 	}
 }
@@ -177,6 +215,38 @@ func life() []step {
 		{"overwrite", put("a", "3", true)},
 		{"put nothing", put("empty", "", false)},
 		{"put another", put("ab", "x", false)},
+		{"put a key", writeKey(record.KeyWrite{Key: "k/1", Value: []byte("a")})},
+		{"put a key that is there", writeKey(record.KeyWrite{Key: "k/1", Value: []byte("b"), If: true})},
+		{"put no key", writeKey(record.KeyWrite{Value: []byte("b")})},
+		{"swap", func(ctx context.Context, h daemon.Head) (any, error) {
+			p, _, err := h.ReadKey(ctx, "k/1")
+			if err != nil {
+				return nil, err
+			}
+			return writeKey(record.KeyWrite{Key: "k/1", Value: []byte("c"), If: true, Version: p.Version})(ctx, h)
+		}},
+		{"put with no lease", writeKey(record.KeyWrite{Key: "k/2", Lease: 1 << 40})},
+		{"a lease", func(ctx context.Context, h daemon.Head) (any, error) {
+			l, err := h.GrantKeyLease(ctx, 60_000)
+			if err != nil {
+				return nil, err
+			}
+			kept, err := h.KeepKeyLease(ctx, l.ID)
+			if err != nil || !kept {
+				return kept, err
+			}
+			if r, err := h.WriteKey(ctx, record.KeyWrite{Key: "k/2", Lease: l.ID}); err != nil || r.Outcome != record.KeyDone {
+				return r, err
+			}
+			if err := h.EndKeyLease(ctx, l.ID); err != nil {
+				return nil, err
+			}
+			kept, err = h.KeepKeyLease(ctx, l.ID)
+			return pair{l.Outcome, kept}, errors.Join(err, h.EndKeyLease(ctx, l.ID))
+		}},
+		{"a lease that is too short", func(ctx context.Context, h daemon.Head) (any, error) { return h.GrantKeyLease(ctx, 5) }},
+		{"delete a key", writeKey(record.KeyWrite{Key: "k/1", Delete: true})},
+		{"delete a key again", writeKey(record.KeyWrite{Key: "k/1", Delete: true})},
 		{"delete", func(ctx context.Context, h daemon.Head) (any, error) { return h.DelKV(ctx, "ns", "ab", true) }},
 		{"kill for good", kill(3, true)},
 		{"the class is not needed", report(func(h daemon.Head) { h.DropCode(ids.Actor{9}) })},

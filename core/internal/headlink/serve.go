@@ -170,6 +170,9 @@ func (c *session) serve(ctx context.Context, q *linkmsg.Ask) (any, error) {
 	case linkmsg.OpSizes:
 		return h.Sizes(ctx)
 	}
+	if v, ours, err := c.serveKeys(ctx, q); ours {
+		return v, err
+	}
 	return c.change(ctx, q)
 }
 

@@ -114,7 +114,7 @@ func (g *group) end(c *client) {
 	for _, k := range names {
 		c.read(ctx, call{verb: lookup, name: k})
 	}
-	want := everything(r.Node)
+	want := everything(r.Member())
 	_, applied := r.Indexes()
 	for _, m := range g.members {
 		l := m.now()

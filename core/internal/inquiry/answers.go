@@ -68,3 +68,21 @@ func ActorNames(ctx context.Context, h Reads, m *wire.Message) (any, error) {
 	}
 	return names, nil
 }
+
+// PutValue serves TKVPut.
+func PutValue(ctx context.Context, h Head, m *wire.Message) (any, error) {
+	var q wire.KVPut
+	if err := m.Decode(&q); err != nil {
+		return nil, err
+	}
+	return h.PutKV(ctx, q.Namespace, string(q.Key), q.Value, q.Overwrite)
+}
+
+// DeleteValues serves TKVDel.
+func DeleteValues(ctx context.Context, h Head, m *wire.Message) (any, error) {
+	var q wire.KVKey
+	if err := m.Decode(&q); err != nil {
+		return nil, err
+	}
+	return h.DelKV(ctx, q.Namespace, string(q.Key), q.Prefix)
+}

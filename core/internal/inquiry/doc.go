@@ -11,6 +11,8 @@
 //	starting.go WhileHeard, how long a program that connects waits
 //	fault.go   Unanswered, what a process is told when the head does not answer
 //	answers.go the answers to processes that need nothing but the head
+//	keys.go    KeyStore, the key-value store of Go programs
+//	keyrequests.go KeyRequests, the requests of one process about them
 //	rows.go    the head's records as the rows of a census
 //
 // # Deadlines
@@ -25,5 +27,6 @@
 // # Goroutines
 //
 // A Queue has one while there are requests in it. It has no other state than the queue, and ends
-// when the context of its requests does. WhileHeard has one until its context ends.
+// when the context of its requests does. A KeyRequests has a Queue for each lane, and one goroutine for each watch that waits;
+// they end with the context, or when the process is gone (End). WhileHeard has one until its context ends.
 package inquiry

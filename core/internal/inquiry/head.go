@@ -12,6 +12,7 @@ import (
 // in another process is behind a link.
 type Head interface {
 	Reads
+	KeyStore
 
 	// Changes wait until they are committed. When nobody knows whether a change was made, because
 	// its answer is missing, the error is record.ErrMayHaveBeenApplied.

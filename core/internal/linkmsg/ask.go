@@ -31,6 +31,13 @@ const (
 	OpStartJob  Op = "start_job"  // record.Job → JobRef
 	OpPutValue  Op = "put_value"  // Value → Count: 1 when the key is new
 	OpDelValues Op = "del_values" // Key → Count
+	OpKeyWrite  Op = "key_write"  // record.KeyWrite → record.KeyWritten
+	OpKeyRead   Op = "key_read"   // Key → KeyFound
+	OpKeyList   Op = "key_list"   // Key → record.KeyList
+	OpKeyWatch  Op = "key_watch"  // KeyPlace → record.KeyChanges, when there is something to say
+	OpKeyGrant  Op = "key_grant"  // KeyLease → record.KeyLeased
+	OpKeyKeep   Op = "key_keep"   // KeyLease → Count: 1 when the lease goes on
+	OpKeyEnd    Op = "key_end"    // KeyLease → nil
 	OpPutClass  Op = "put_class"  // ClassPart → Count: bytes of the class that are there
 )
 
@@ -147,4 +154,22 @@ type Resolve struct {
 type Kill struct {
 	ID        ids.Actor `msgpack:"id"`
 	NoRestart bool      `msgpack:"final"`
+}
+
+// KeyFound is a key with what it holds, if it is there.
+type KeyFound struct {
+	Pair  record.KeyPair `msgpack:"pair"`
+	Found bool           `msgpack:"found"`
+}
+
+// KeyPlace is a place in the sequence of the changes of keys, of which those with the prefix are wanted.
+type KeyPlace struct {
+	Prefix string `msgpack:"prefix"`
+	From   uint64 `msgpack:"from"`
+}
+
+// KeyLease names a lease of keys, or asks for one.
+type KeyLease struct {
+	ID    uint64 `msgpack:"id"`
+	TTLMs int64  `msgpack:"ttl"` // of one that is asked for
 }

@@ -16,8 +16,8 @@ const (
 	MinVersion = Version
 )
 
-// bodies is the version of the bodies of this package.
-const bodies = 1
+// bodies is the version of the bodies of this package. 2: a head serves the key-value store of Go programs.
+const bodies = 2
 
 // MaxHello bounds the body of a Hello and of a Welcome, in bytes.
 const MaxHello = 4 << 10

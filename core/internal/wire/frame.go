@@ -9,7 +9,7 @@ import (
 
 // Version of the protocol. Processes of one session share a build, so a
 // different version is refused.
-const Version = 6
+const Version = 7
 
 // EnvelopeVersion is the version of the six fields around a control message's body. The connections between nodes have
 // a version of their own for the bodies (package linkmsg), so that two builds may talk which agree on the envelope only.

@@ -440,6 +440,13 @@ type KVKey struct {
 	Prefix    bool
 }
 
+// KeyWatch asks for the changes of the keys with a prefix after a place in the sequence of all changes.
+type KeyWatch struct {
+	Number uint64 // of the sender's own, for TKeyUnwatch
+	Prefix string
+	From   uint64
+}
+
 // FaultBody is a fault inside another message.
 type FaultBody struct {
 	Code    string

@@ -59,6 +59,16 @@ const (
 	TKVDel  Type = 62 // call: KVKey → int (deleted)
 	TKVKeys Type = 63 // call: KVKey (prefix) → [][]byte
 
+	// The key-value store of Go programs: any process → daemon.
+	TKeyWrite   Type = 221 // call: record.KeyWrite → record.KeyWritten
+	TKeyRead    Type = 222 // call: key → record.KeyPair or nil
+	TKeyList    Type = 223 // call: prefix → record.KeyList
+	TKeyWatch   Type = 224 // call, answered when there is something to say: KeyWatch → record.KeyChanges
+	TKeyUnwatch Type = 225 // push: KeyWatch.Number: nobody waits for that answer any more
+	TKeyGrant   Type = 226 // call: milliseconds → record.KeyLeased
+	TKeyKeep    Type = 227 // call: the lease's id → bool: false when it has ended
+	TKeyEnd     Type = 228 // call: the lease's id → nil
+
 	// Objects: any process → daemon.
 	TObjCreate Type = 70 // call: ObjCreate → ObjPlace
 	TObjSeal   Type = 71 // push: ObjectID: readable from now on
