@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pace import until
@@ -166,10 +167,16 @@ def test_a_standby_takes_the_place_of_a_head_that_is_removed() -> None:
         assert "3 of 3 voters are healthy" in rest("heads", "list")
         program = rest.popen(KEEPS)
         assert program.stdout is not None and program.stdin is not None and program.stdout.readline() == "1\n"
+        assert more.python(NAMES) == "['kept'] 3\n"
+        number, head = heads.number(rest), rest.pid("head.pid")
+        more("heads", "remove", str(number))  # this one runs, and its node goes on without it
+        until(lambda: number not in [h["number"] for h in heads.list(more)])
+        until(lambda: not Path(f"/proc/{head}").exists())
+        program.stdin.write("6\n")
         program.stdin.close()
+        assert program.stdout.read() == "[7, 7]\n"
         program.wait(LIMIT)
         program.stdout.close()
-        assert more.python(NAMES) == "['kept'] 3\n"
 
 
 def test_one_head_is_left_and_recovers(tmp_path: object) -> None:

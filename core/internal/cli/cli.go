@@ -61,6 +61,8 @@ func Main(args []string, version string, out, errs io.Writer) int {
 		return 2
 	case errors.As(err, &dead):
 		return process.RejoinStatus
+	case errors.Is(err, process.ErrRemoved):
+		return process.RemovedStatus
 	}
 	var ended *entrypointError
 	if errors.As(err, &ended) {

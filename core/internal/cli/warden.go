@@ -79,7 +79,7 @@ func keepNode(parent *process.Parent, dir, text, release string) error {
 	}
 	var children []warden.Child
 	if c.Head != nil {
-		children = append(children, warden.Child{Name: "head", Restart: true, Command: n.headCommand})
+		children = append(children, warden.Child{Name: "head", Restart: true, Command: n.headCommand, Leaves: func(status int) bool { return status == process.RemovedStatus }})
 	}
 	children = append(children, warden.Child{
 		Name: "daemon", Command: n.daemonCommand, Again: func(status int) bool { return status == process.RejoinStatus },

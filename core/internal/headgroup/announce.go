@@ -129,7 +129,13 @@ func (g *Group) follow() {
 }
 
 func (g *Group) read() {
-	g.o.Book.Set(Entries(g.state))
+	entries := Entries(g.state)
+	for _, e := range entries {
+		if e.ID == g.o.ID && e.Removed {
+			g.removedOnce.Do(func() { close(g.removed) })
+		}
+	}
+	g.o.Book.Set(entries)
 	list, _ := g.o.Book.List()
 	for _, h := range list {
 		if h.Number != g.o.Number {

@@ -138,6 +138,19 @@ func (b *Book) Set(list []Entry) {
 	}
 }
 
+// Remove notes that this head belongs to the cluster no more.
+func (b *Book) Remove() error {
+	b.setRemoved()
+	f := b.copy()
+	return f.Write(b.dir)
+}
+
+func (b *Book) setRemoved() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.file.Removed = true
+}
+
 func (b *Book) replace(heads []linkmsg.HeadAt) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

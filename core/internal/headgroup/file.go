@@ -23,6 +23,7 @@ type File struct {
 	Identity  string           `json:"identity"`            // pki.Identity.String
 	Authority []byte           `json:"authority,omitempty"` // sealed with the cluster's token; none without TLS
 	Heads     []linkmsg.HeadAt `json:"heads"`               // this one among them
+	Removed   bool             `json:"removed,omitempty"`   // this head belongs to the cluster no more
 }
 
 // Self is the identity in the file.

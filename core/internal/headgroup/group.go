@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -37,6 +38,9 @@ type Group struct {
 	ctx       context.Context
 	stop      context.CancelFunc
 
+	removed     chan struct{} // closed when the state says that this head is removed
+	removedOnce sync.Once
+
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
@@ -48,7 +52,7 @@ type Group struct {
 
 // New returns a Group for a state that is about to be opened with its Transport, and with the Group as its Forwarder.
 func New(o Options) *Group {
-	g := &Group{o: o, peers: map[*wire.Peer]bool{}, told: make(chan struct{}, 1)}
+	g := &Group{o: o, peers: map[*wire.Peer]bool{}, removed: make(chan struct{}), told: make(chan struct{}, 1)}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.layer = &layer{g: g, came: make(chan net.Conn), done: make(chan struct{})}
 	level := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "raft", Level: hclog.Error, Output: logWriter{o.Log}})
@@ -58,6 +62,35 @@ func New(o Options) *Group {
 
 // Transport is Raft's.
 func (g *Group) Transport() raft.Transport { return g.transport }
+
+// Removed is closed when the state says that this head is to be removed.
+func (g *Group) Removed() <-chan struct{} { return g.removed }
+
+// AwaitRemoval waits until another head has removed this one from the members, as far as this one can know, but not for ever: whoever removes it needs it
+// no more. Then it notes that this head belongs to the cluster no more.
+func (g *Group) AwaitRemoval(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, removalWait)
+	defer cancel()
+	for g.isMember() && ctx.Err() == nil {
+		select {
+		case <-time.After(lookEvery / 10):
+		case <-ctx.Done():
+		}
+	}
+	return g.o.Book.Remove()
+}
+
+// removalWait is how long a removed head may still be needed to commit its removal.
+const removalWait = 10 * time.Second
+
+func (g *Group) isMember() bool {
+	for _, m := range g.state.Members() {
+		if m.ID == g.o.ID {
+			return true
+		}
+	}
+	return false
+}
 
 // Begin begins to work with the state. Nothing may come from another head before.
 func (g *Group) Begin(state *raftstate.Node) {

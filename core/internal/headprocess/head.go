@@ -213,6 +213,12 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return nil
 	case err := <-unfit:
 		return err
+	case <-group.Removed():
+		log.Warn("this head is being removed from the cluster")
+		if err := group.AwaitRemoval(running); err != nil {
+			return err
+		}
+		return process.ErrRemoved
 	case <-state.Failed(): // nothing can be committed any more, so nobody is served any more
 		return fmt.Errorf("cluster state: %w", state.Err())
 	}

@@ -30,6 +30,9 @@ type identity struct {
 // new cluster.
 func (c *Config) identify(ctx context.Context, folder string, stored *raftlog.Dir, at linkmsg.HeadAt, token pki.Token, release string, log *slog.Logger) (id *identity, err error) {
 	f, err := headgroup.ReadFile(folder)
+	if err == nil && f.Removed {
+		return nil, process.ErrRemoved
+	}
 	if err == nil {
 		return c.again(f, token)
 	}

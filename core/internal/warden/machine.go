@@ -31,6 +31,7 @@ type kid struct {
 	name    string
 	restart bool
 	again   func(status int) bool
+	leaves  func(status int) bool
 	returns bool // it was ended to be started again, and is not ready yet
 	state   state
 	until   time.Duration // when something must happen: state says what; 0: nothing
@@ -97,7 +98,7 @@ func (f *Failure) Error() string {
 func newMachine(children []Child, readyLimit, grace time.Duration) *machine {
 	m := &machine{readyLimit: readyLimit, grace: grace, said: map[string]string{}}
 	for _, c := range children {
-		m.kids = append(m.kids, kid{name: c.Name, restart: c.Restart, again: c.Again, state: idle})
+		m.kids = append(m.kids, kid{name: c.Name, restart: c.Restart, again: c.Again, leaves: c.Leaves, state: idle})
 	}
 	m.start(0)
 	return m
@@ -181,6 +182,10 @@ func (m *machine) gone(i, status int) {
 		m.endNext()
 		return
 	}
+	if k.once && k.leaves != nil && k.leaves(status) && m.others(i) {
+		m.bury(i)
+		return
+	}
 	k.returns = k.returns || k.once && k.again != nil && k.again(status)
 	if k.restart && k.once || k.returns {
 		if k.state == up && m.now-k.ready >= steadyTime {
@@ -197,6 +202,16 @@ func (m *machine) gone(i, status int) {
 	failure := &Failure{Child: k.name, Pid: k.pid, Status: status, Ready: k.once, Reason: k.reason, Invalid: k.invalid}
 	m.bury(i)
 	m.end(failure)
+}
+
+// others reports whether there are children besides one that have not ended for good.
+func (m *machine) others(i int) bool {
+	for j := range m.kids {
+		if j != i && m.kids[j].state != over {
+			return true
+		}
+	}
+	return false
 }
 
 // pause returns the time before a start, after some ends in a row.

@@ -11,7 +11,7 @@ import (
 
 // node is a head that is started again, and a daemon.
 func node() *machine {
-	return newMachine([]Child{{Name: "head", Restart: true}, {Name: "daemon", Again: func(status int) bool { return status == 75 }}}, 30*time.Second, 10*time.Second)
+	return newMachine([]Child{{Name: "head", Restart: true, Leaves: func(status int) bool { return status == 76 }}, {Name: "daemon", Again: func(status int) bool { return status == 75 }}}, 30*time.Second, 10*time.Second)
 }
 
 // play tells the machine a script, one event a line, and returns its orders, those of one event in one line.
@@ -76,6 +76,14 @@ func TestMachine_Scripts(t *testing.T) {
 		"the daemon ends": {
 			both + "gone 1 -9\ngone 0 0",
 			"start head|start daemon|ready|sweep daemon, term head|sweep head, finish", "the daemon (pid 0) was killed by signal 9 (SIGKILL)",
+		},
+		"the head leaves, and the daemon goes on": {
+			both + "gone 0 76\nat 60000\nsignal\ngone 1 0",
+			"start head|start daemon|ready|sweep head||term daemon|sweep daemon, finish", "",
+		},
+		"the head would leave before it was ready": {
+			"spoke 0 error: it was removed\ngone 0 76",
+			"start head|kill head|sweep head, finish", "head: it was removed",
 		},
 		"the daemon is to come back, fails, and comes back": {
 			both + "gone 1 75\nat 100\ngone 1 1\nat 300\nspoke 1 ready\ngone 1 1\ngone 0 0",

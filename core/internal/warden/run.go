@@ -24,6 +24,9 @@ type Child struct {
 	// killed before. Nil: it is not.
 	Again func(status int) bool
 
+	// Leaves reports whether the others go on without a child that has ended in this way. Nil: they do not.
+	Leaves func(status int) bool
+
 	// Command returns how the child is started. Said holds what each child has said behind "ready", by
 	// name: for a child that is started again, also what it has said itself.
 	Command func(said map[string]string) Command
