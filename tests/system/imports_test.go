@@ -53,7 +53,7 @@ var layers = map[string][]string{
 	"pybind":   {"pybind"},
 	"cmd":      {"cmd/eagleray", "cmd/eagleray-gpu", "core/program", "core/internal/cli", "core/internal/gpucommand"},
 	"example":  {"examples"},
-	"tests":    {"tests", "core/internal/play", "core/internal/sim", "core/internal/system"},
+	"tests":    {"tests", "core/internal/attack", "core/internal/play", "core/internal/sim", "core/internal/system"},
 }
 
 // rule forbids packages of one layer to reach others, directly or through

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/internal/join"
@@ -55,7 +56,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := slog.New(complaints.Bound(slog.NewTextHandler(os.Stderr, nil)))
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, unix.SIGTERM)
 	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)
@@ -149,6 +150,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			return process.Handler(server.Handle)
 		},
 		Down:  func(node uint32, why error) { log.Warn("the connection with a node is lost", "node", node, "why", why) },
+		Fits:  process.Fits(pki.RoleHead),
 		Admit: func(peer pki.Identity) error { return admit(state, peer) },
 		Join:  joins.Serve, Session: process.LinkSession, Log: log,
 	})
@@ -210,11 +212,8 @@ func localOf(at *net.TCPAddr) string {
 	return net.JoinHostPort("127.0.0.1", fmt.Sprint(at.Port))
 }
 
-// admit says which members may connect to the head: nodes that are not dead.
+// admit says which nodes may connect to the head: those that are not dead.
 func admit(state *raftstate.Node, peer pki.Identity) error {
-	if peer.Role != pki.RoleNode {
-		return fmt.Errorf("a %s has nothing to say to a head", peer.Role)
-	}
 	for _, n := range state.ListNodes() {
 		if n.Number == peer.Number && n.State == record.NodeDead {
 			return fmt.Errorf("%w: node %d (%s)", link.ErrDead, n.Number, n.Reason)

@@ -86,7 +86,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	direct.Prepare()
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
-		Relay: m.relay, Serve: m.serve,
+		Fits: process.Fits(pki.RoleNode), Relay: m.relay, Serve: m.serve,
 		Bulk:    func(from uint32, c net.Conn) { m.daemon.ServeObjects(from, c) },
 		Control: m.control,
 		Down: func(node uint32, why error) {

@@ -1,0 +1,27 @@
+package process
+
+import (
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/internal/pki"
+)
+
+// Fits returns why a member may not be at the other end of a connection of a process with the role self, whichever side has dialed.
+// It is for link.Config.Fits. Numbers and roles belong together: what a node says under the number of a head would be
+// taken for the head's word.
+func Fits(self pki.Role) func(peer pki.Identity) error {
+	return func(peer pki.Identity) error {
+		head := peer.Number == HeadNumber
+		switch {
+		case peer.Role == pki.RoleHead && !head:
+			return fmt.Errorf("%d is the number of a node, and its certificate says that it is a head", peer.Number)
+		case peer.Role != pki.RoleHead && head:
+			return fmt.Errorf("%d is the number of a head, and its certificate says that it is a %s", peer.Number, peer.Role)
+		case peer.Role == pki.RoleGateway:
+			return fmt.Errorf("a gateway has nothing to say to a %s", self)
+		case peer.Role == pki.RoleHead && self == pki.RoleHead:
+			return fmt.Errorf("a head has nothing to say to a head")
+		}
+		return nil
+	}
+}
