@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	"part":     {"core/internal/accelerator", "core/internal/actorclass", "core/internal/archive", "core/internal/cancellation", "core/internal/complaints", "core/internal/deathtext", "core/internal/envelope", "core/internal/fdlimit", "core/internal/heads", "core/internal/inquiry", "core/internal/leases", "core/internal/machine", "core/internal/nvml", "core/internal/pace", "core/internal/pki", "core/internal/progress", "core/internal/promise", "core/internal/queue", "core/internal/relay", "core/internal/retry", "core/internal/snapshot", "core/internal/spill", "core/internal/store", "core/internal/templates", "core/internal/waiting"},
 	"pure":     {"core/internal/alive", "core/internal/dir", "core/internal/place", "core/internal/refs", "core/internal/resume", "core/internal/sched"},
 	"link":     {"core/internal/link"},
-	"join":     {"core/internal/join"},
+	"join":     {"core/internal/join", "core/internal/trust"},
 	"objects":  {"core/internal/objects"},
 	"workers":  {"core/internal/warden", "core/internal/workers"},
 	"overflow": {"core/internal/overflow"},

@@ -13,13 +13,12 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/raftlog"
+	"github.com/eagleray/eagleray/core/internal/trust"
 	"github.com/eagleray/eagleray/raftstate"
 )
-
-// authoritySetting is where the head's state has the authority.
-const authoritySetting = "authority"
 
 // authority opens the cluster's authority in the copy of the head's state.
 func (a *attacker) authority() (*pki.Authority, error) {
@@ -39,8 +38,12 @@ func (a *attacker) authority() (*pki.Authority, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for from := state.Now(); ; {
-		if sealed, known := state.Setting(authoritySetting); known {
-			return pki.OpenAuthority(sealed, a.token)
+		if sealed, known := state.Setting(trust.Setting); known {
+			ring, err := pki.OpenKeyring(sealed, a.token)
+			if err != nil {
+				return nil, err
+			}
+			return ring.Signer(), nil
 		}
 		batch, err := state.Watch(ctx, from)
 		if err != nil {
@@ -163,6 +166,43 @@ func (a *attacker) certificates() error {
 			_, stolen.PrivateKey, _ = ed25519.GenerateKey(nil)
 			if err := try(p, "without its key", id, stolen, false); err != nil {
 				return err
+			}
+		}
+	}
+	return a.revoked(authority)
+}
+
+// revokedSoon is how long a member may be let in after it was revoked.
+const revokedSoon = 5 * time.Second
+
+// revoked joins, is revoked, and shows the certificate that was right until then.
+func (a *attacker) revoked(authority *pki.Authority) error {
+	member, err := a.joined()
+	if err != nil {
+		return err
+	}
+	certificate, err := signed(authority, member.Identity, time.Now())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := a.client(a.heads()...).Admin(ctx, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: fmt.Sprint(member.Identity.Number)}); err != nil {
+		return fmt.Errorf("revoke the member of this program: %w", err)
+	}
+	for _, p := range a.linked() {
+		for end := time.Now().Add(revokedSoon); ; {
+			a.count("revoked", 1)
+			in, _, err := shown(p, p.number, member.Identity, certificate)
+			if err != nil {
+				return err
+			}
+			if !in {
+				break
+			}
+			if time.Now().After(end) {
+				a.breach("certificate that was revoked: the %s port lets it in %v later", p.kind, revokedSoon)
+				break
 			}
 		}
 	}

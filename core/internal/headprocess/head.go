@@ -22,6 +22,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
+	"github.com/eagleray/eagleray/core/internal/trust"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -89,11 +90,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if err := awaitState(ctx, state); err != nil {
 		return fmt.Errorf("cluster state: %w", err)
 	}
-	self, authority, err := ownCluster(ctx, state, token, c.Insecure)
+	self, keys, err := ownCluster(ctx, state, token, &c, log)
 	if err != nil {
 		return err
 	}
-	cert, err := process.OwnCertificate(authority, self)
+	cert, err := ownCertificate(self, keys, c.Insecure, log)
 	if err != nil {
 		return err
 	}
@@ -137,27 +138,31 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	follow(func() error { return server.Follow(following, state) })
 	follow(func() error { return followJobs(following, state, depot) })
 
-	tokens := func() []pki.Token { return []pki.Token{token} }
-	joins := &join.Server{Self: self, Authority: authority, Tokens: tokens, State: state, Release: release, Log: log}
+	joins := &join.Server{Self: self, Sign: keys.Sign, Admin: keys.Admin, Tokens: keys.Tokens, State: state, Release: release, Log: log}
 	var links *link.Links
 	relays := newRelay(func(node uint32) (*link.Link, error) { return links.To(node) }, state, log)
 	links, err = link.Open(link.Config{
-		Self: self, TLS: cert.TLS(), Tokens: tokens, Resolve: func(uint32) []string { return nil }, // nodes dial
+		Self: self, TLS: cert.TLS(), Tokens: keys.Tokens, Resolve: func(uint32) []string { return nil }, // nodes dial
 		Serve: func(from uint32, s *link.Stream) { relays.Serve(from, s, s.Target()) },
 		Bulk:  depot.Serve,
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
+			keys.Connected(from, p)
 			server.Connected(from, p)
-			return process.Handler(server.Handle)
+			node := pki.Identity{Cluster: self.Cluster, Generation: self.Generation, Role: pki.RoleNode, Number: from}
+			return process.Handler(func(m *wire.Message) bool { return keys.Handle(node, m) || server.Handle(m) })
 		},
 		Down:  func(node uint32, why error) { log.Warn("the connection with a node is lost", "node", node, "why", why) },
 		Fits:  process.Fits(pki.RoleHead),
-		Admit: func(peer pki.Identity) error { return admit(state, peer) },
+		Admit: func(peer pki.Identity) error { return admit(state, keys, peer) },
 		Join:  joins.Serve, Session: process.LinkSession, Log: log,
 	})
 	if err != nil {
 		return err
 	}
 	defer links.Close()
+	keys.Serve(links)
+	follow(func() error { return followKeys(following, state, keys) })
+	go keys.Step(following, nil)
 	follow(func() error {
 		return eachDeadNode(following, state, func(n record.Node) {
 			server.Forget(n.Number)
@@ -192,6 +197,23 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	}
 }
 
+// ownCertificate returns the head's own certificate, which is renewed when the keys change; nil without TLS.
+func ownCertificate(self pki.Identity, keys *trust.Keeper, insecure bool, log *slog.Logger) (*process.Certificate, error) {
+	if insecure {
+		return nil, nil
+	}
+	cert, err := process.OwnCertificate(self, keys.Sign)
+	if err != nil {
+		return nil, err
+	}
+	keys.Renews(func() {
+		if err := cert.Now(context.Background()); err != nil {
+			log.Error("no new certificate for the head itself", "error", err)
+		}
+	})
+	return cert, nil
+}
+
 // listenNear listens at a Unix socket. A head that was killed has left its own there.
 func listenNear(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -212,8 +234,11 @@ func localOf(at *net.TCPAddr) string {
 	return net.JoinHostPort("127.0.0.1", fmt.Sprint(at.Port))
 }
 
-// admit says which nodes may connect to the head: those that are not dead.
-func admit(state *raftstate.Node, peer pki.Identity) error {
+// admit says which nodes may connect to the head: those that are not dead and were not revoked.
+func admit(state *raftstate.Node, keys *trust.Keeper, peer pki.Identity) error {
+	if keys.IsRevoked(peer.Number) {
+		return fmt.Errorf("%w: node %d was revoked", link.ErrDead, peer.Number)
+	}
 	for _, n := range state.ListNodes() {
 		if n.Number == peer.Number && n.State == record.NodeDead {
 			return fmt.Errorf("%w: node %d (%s)", link.ErrDead, n.Number, n.Reason)

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
+	"slices"
 
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/raftlog"
+	"github.com/eagleray/eagleray/core/internal/trust"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
@@ -45,15 +46,12 @@ func closeStored(d *raftlog.Dir, log *slog.Logger) {
 	}
 }
 
-// The settings of the cluster's state in which a head keeps who the cluster is.
-const (
-	clusterSetting   = "cluster"
-	authoritySetting = "authority" // sealed with the token
-)
+// clusterSetting is the setting of the cluster's state in which a head keeps the cluster's name. Its keys are beside it: trust.Setting.
+const clusterSetting = "cluster"
 
-// ownCluster returns this head's identity, and the authority that signs for the cluster, nil without TLS. They are kept in
-// the cluster's state; a head whose state has none begins a new cluster.
-func ownCluster(ctx context.Context, state *raftstate.Node, token pki.Token, insecure bool) (self pki.Identity, a *pki.Authority, err error) {
+// ownCluster returns this head's identity, and the keys of the cluster. They are kept in the cluster's state; a head whose state has
+// none begins a new cluster.
+func ownCluster(ctx context.Context, state *raftstate.Node, token pki.Token, c *Config, log *slog.Logger) (self pki.Identity, keys *trust.Keeper, err error) {
 	self = pki.Identity{Generation: generation, Role: pki.RoleHead, Number: process.HeadNumber}
 	if b, known := state.Setting(clusterSetting); !known {
 		self.Cluster = pki.NewCluster()
@@ -66,17 +64,30 @@ func ownCluster(ctx context.Context, state *raftstate.Node, token pki.Token, ins
 	if err != nil {
 		return self, nil, fmt.Errorf("the name of the cluster: %w", err)
 	}
-	if insecure {
-		return self, nil, nil
+	keys, err = trust.Open(ctx, trust.Options{State: state, Cluster: self.Cluster, Token: token, Insecure: c.Insecure, Own: c.Token.Read, Log: log})
+	if errors.Is(err, trust.ErrOtherToken) {
+		err = process.NewBadConfig(fmt.Errorf("%w. Start the head with the token that this cluster has", err))
 	}
-	if sealed, known := state.Setting(authoritySetting); known {
-		if a, err = pki.OpenAuthority(sealed, token); err != nil {
-			return self, nil, process.NewBadConfig(fmt.Errorf("the authority of the cluster that is kept here: %w. Start the head with the token that this cluster has", err))
+	return self, keys, err
+}
+
+// followKeys follows the keys in the state, which other heads may change, until the context ends.
+func followKeys(ctx context.Context, state *raftstate.Node, keys *trust.Keeper) error {
+	for from := state.Now(); ; {
+		keys.Changed()
+		for {
+			batch, err := state.Watch(ctx, from)
+			if errors.Is(err, record.ErrCompacted) {
+				from = state.Now()
+				break
+			}
+			if err != nil {
+				return err
+			}
+			changed := slices.ContainsFunc(batch.Events, func(e record.Event) bool { return e.Kind == record.SettingPutEvent && e.Key == trust.Setting })
+			if from = batch.Next; changed {
+				break
+			}
 		}
-		return self, a, nil
 	}
-	if a, err = pki.NewAuthority(self.Cluster, time.Now()); err == nil {
-		err = state.PutSetting(ctx, authoritySetting, a.Seal(token))
-	}
-	return self, a, err
 }

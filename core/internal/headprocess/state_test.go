@@ -36,21 +36,30 @@ func newState(t *testing.T) *raftstate.Node {
 }
 
 func TestOwnCluster_SecondHeadOfOneState_IsTheSameClusterAndNeedsItsToken(t *testing.T) {
-	state, token := newState(t), pki.NewToken("here")
-	first, authority, err := ownCluster(t.Context(), state, token, false)
-	if err != nil || authority == nil || first.Role != pki.RoleHead {
-		t.Fatalf("%+v, %v, %v", first, authority, err)
+	state, token, log := newState(t), pki.NewToken("here"), slog.New(slog.DiscardHandler)
+	first, keys, err := ownCluster(t.Context(), state, token, &Config{}, log)
+	if err != nil || !keys.Signs() || first.Role != pki.RoleHead {
+		t.Fatalf("%+v, %v", first, err)
 	}
-	second, again, err := ownCluster(t.Context(), state, token, false)
-	if err != nil || second != first || string(again.Certificate()) != string(authority.Certificate()) {
+	made, err := ownCertificate(first, keys, false, log)
+	if err != nil || made == nil {
+		t.Fatal(err)
+	}
+	second, again, err := ownCluster(t.Context(), state, token, &Config{}, log)
+	if err != nil || second != first || !again.Signs() {
 		t.Errorf("%+v after %+v, %v", second, first, err)
 	}
 	var wrong *process.BadConfig
-	if _, _, err := ownCluster(t.Context(), state, pki.NewToken("elsewhere"), false); !errors.As(err, &wrong) {
+	if _, _, err := ownCluster(t.Context(), state, pki.NewToken("elsewhere"), &Config{}, log); !errors.As(err, &wrong) {
 		t.Errorf("with another token: %v", err)
 	}
-	if third, none, err := ownCluster(t.Context(), state, token, true); err != nil || third != first || none != nil {
-		t.Errorf("without TLS: %+v, %v, %v", third, none, err)
+	insecure := newState(t)
+	third, none, err := ownCluster(t.Context(), insecure, token, &Config{Insecure: true}, log)
+	if err != nil || none.Signs() {
+		t.Errorf("without TLS: %+v, %v", third, err)
+	}
+	if later, signs, err := ownCluster(t.Context(), insecure, token, &Config{}, log); err != nil || !signs.Signs() || later != third {
+		t.Errorf("with TLS later: %+v, %v", later, err)
 	}
 }
 

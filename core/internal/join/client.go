@@ -64,8 +64,14 @@ func (c *Client) Renew(ctx context.Context, keys *pki.Keys) error {
 
 // Ended says that no process of the node lives any more. It tries once at each address.
 func (c *Client) Ended(ctx context.Context, reason string) error {
-	_, _, _, err := c.once(ctx, pki.Ask{}, linkmsg.JoinEnded, reason)
+	_, _, _, err := c.once(ctx, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinEnded, Reason: cut(reason)})
 	return err
+}
+
+// Admin asks a head to do something about the keys of the cluster.
+func (c *Client) Admin(ctx context.Context, q linkmsg.Admin) (linkmsg.AdminAnswer, error) {
+	_, joined, _, err := c.askOf(ctx, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinAdmin, Admin: q})
+	return joined.Admin, err
 }
 
 // certify asks for an identity, and installs its certificate. Nil keys: there is none. It returns the release of the head, too.
@@ -76,7 +82,7 @@ func (c *Client) certify(ctx context.Context, kind linkmsg.JoinKind, keys *pki.K
 			return id, "", "", err
 		}
 	}
-	answer, joined, address, err := c.ask(ctx, ask, kind)
+	answer, joined, address, err := c.askOf(ctx, ask, linkmsg.Join{Kind: kind})
 	if err != nil {
 		return id, "", "", err
 	}
@@ -96,12 +102,12 @@ func (c *Client) certify(ctx context.Context, kind linkmsg.JoinKind, keys *pki.K
 	return id, address, joined.Release, nil
 }
 
-// ask tries all addresses until one answers, the patience is over, or it is clear that trying does not help.
-func (c *Client) ask(ctx context.Context, ask pki.Ask, kind linkmsg.JoinKind) (pki.Answer, linkmsg.Joined, string, error) {
+// askOf tries all addresses until one answers, the patience is over, or it is clear that trying does not help.
+func (c *Client) askOf(ctx context.Context, ask pki.Ask, q linkmsg.Join) (pki.Answer, linkmsg.Joined, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	for {
-		answer, joined, address, err := c.once(ctx, ask, kind, "")
+		answer, joined, address, err := c.once(ctx, ask, q)
 		if err == nil || final(err) {
 			return answer, joined, address, err
 		}
@@ -117,11 +123,11 @@ func (c *Client) ask(ctx context.Context, ask pki.Ask, kind linkmsg.JoinKind) (p
 }
 
 // once tries each address once.
-func (c *Client) once(ctx context.Context, ask pki.Ask, kind linkmsg.JoinKind, reason string) (pki.Answer, linkmsg.Joined, string, error) {
+func (c *Client) once(ctx context.Context, ask pki.Ask, q linkmsg.Join) (pki.Answer, linkmsg.Joined, string, error) {
 	var failed []string
 	var causes []error
 	for _, head := range c.Heads {
-		answer, joined, address, err := c.try(ctx, head, ask, kind, reason)
+		answer, joined, address, err := c.try(ctx, head, ask, q)
 		if err == nil || final(err) {
 			return answer, joined, address, err
 		}
@@ -148,10 +154,9 @@ func final(err error) bool {
 		errors.As(err, &f) && f.Code == fault.VersionMismatch
 }
 
-func (c *Client) try(ctx context.Context, head string, ask pki.Ask, kind linkmsg.JoinKind, reason string) (answer pki.Answer, joined linkmsg.Joined, address string, err error) {
-	body, err := linkmsg.Encode("the request to join", &linkmsg.Join{
-		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: c.Release, Kind: kind, Node: c.Node, Reason: cut(reason),
-	})
+func (c *Client) try(ctx context.Context, head string, ask pki.Ask, q linkmsg.Join) (answer pki.Answer, joined linkmsg.Joined, address string, err error) {
+	q.Version, q.MinVersion, q.Release, q.Node = linkmsg.Version, linkmsg.MinVersion, c.Release, c.Node
+	body, err := linkmsg.Encode("the request to join", &q)
 	if err != nil {
 		return answer, joined, "", err
 	}

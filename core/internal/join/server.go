@@ -25,12 +25,16 @@ type State interface {
 
 // Server answers processes that join, as a head.
 type Server struct {
-	Self      pki.Identity       // of the head: nodes get its cluster and generation
-	Authority *pki.Authority     // nil: without TLS nobody gets a certificate
-	Tokens    func() []pki.Token // those of the cluster
-	State     State
-	Release   string // of this program
-	Log       *slog.Logger
+	Self    pki.Identity       // of the head: nodes get its cluster and generation
+	Tokens  func() []pki.Token // those of the cluster
+	State   State
+	Release string // of this program
+	Log     *slog.Logger
+
+	// Sign returns a certificate and the authorities of the cluster; none without TLS. *trust.Keeper has it, and Admin.
+	Sign func(request []byte, id pki.Identity) (cert []byte, authorities [][]byte, err error)
+	// Admin does what somebody asks for who looks after the keys. Nil: it is refused.
+	Admin func(ctx context.Context, proved pki.Token, q linkmsg.Admin) (linkmsg.AdminAnswer, error)
 }
 
 // Serve speaks with one process and closes the connection. It fits link.Config.Join.
@@ -56,20 +60,23 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 	if err := linkmsg.CheckRelease("the node at "+who, q.Release, s.Release, q.Version, q.MinVersion); err != nil {
 		return a, err
 	}
+	joined := linkmsg.Joined{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: s.Release}
+	if q.Kind == linkmsg.JoinAdmin {
+		return s.admin(ctx, who, &ask, &q, &joined)
+	}
 	if q.Node == (ids.Node{}) {
 		return a, fault.New(fault.BadRequest, "the request of %s names no node", who)
 	}
 	if text := linkmsg.OtherRelease("the node at "+who, q.Release, s.Release); text != "" && q.Kind == linkmsg.JoinNode {
 		s.Log.Warn(text, "node", q.Node)
 	}
-	joined := linkmsg.Joined{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: s.Release}
 	if q.Kind == linkmsg.JoinEnded {
 		err = s.ended(ctx, &q)
 	} else {
 		var id pki.Identity
 		if id, err = s.identity(ctx, &q); err == nil {
 			joined.Identity = id.String()
-			err = s.certify(id, ask.Request, &a)
+			a.Cert, a.Authorities, err = s.Sign(ask.Request, id)
 		}
 	}
 	if err == nil {
@@ -102,14 +109,16 @@ func (s *Server) identity(ctx context.Context, q *linkmsg.Join) (pki.Identity, e
 	return id, nil
 }
 
-// certify signs what the identity needs.
-func (s *Server) certify(id pki.Identity, request []byte, a *pki.Answer) (err error) {
-	if s.Authority == nil {
-		return nil
+// admin does what somebody asks for who looks after the keys.
+func (s *Server) admin(ctx context.Context, who string, ask *pki.Ask, q *linkmsg.Join, joined *linkmsg.Joined) (a pki.Answer, err error) {
+	if s.Admin == nil {
+		return a, fault.New(fault.BadRequest, "this head does not know the request %.40q", q.Kind)
 	}
-	a.Authorities = [][]byte{s.Authority.Certificate()}
-	a.Cert, err = s.Authority.Sign(request, id, time.Now())
-	return err
+	s.Log.Info("somebody looks after the keys", "from", who, "request", string(q.Admin.Op))
+	if joined.Admin, err = s.Admin(ctx, ask.Proved, q.Admin); err == nil {
+		a.Body, err = linkmsg.Encode("the answer to "+who, joined)
+	}
+	return a, err
 }
 
 // ended takes a warden's word that its node is gone. A node that has never registered is none.

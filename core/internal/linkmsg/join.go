@@ -15,6 +15,7 @@ const (
 	JoinNode  JoinKind = "node"  // a number for a new node
 	JoinRenew JoinKind = "renew" // a new certificate for a node that has a number
 	JoinEnded JoinKind = "ended" // to say that a node has ended, with all its processes
+	JoinAdmin JoinKind = "admin" // to look after the cluster's keys
 )
 
 // Join is what a process says to a head behind its proof.
@@ -26,6 +27,7 @@ type Join struct {
 	Kind   JoinKind `msgpack:"kind"`
 	Node   ids.Node `msgpack:"node"`
 	Reason string   `msgpack:"reason"` // JoinEnded: how the node has ended
+	Admin  Admin    `msgpack:"admin"`  // JoinAdmin: what is wanted
 }
 
 // Joined is the head's answer.
@@ -34,7 +36,9 @@ type Joined struct {
 	MinVersion int    `msgpack:"min"`
 	Release    string `msgpack:"release"`
 
-	Identity string `msgpack:"identity"` // of the node, as pki.Identity.String; JoinEnded: empty
+	Identity string `msgpack:"identity"` // of the node, as pki.Identity.String; JoinEnded and JoinAdmin: empty
+
+	Admin AdminAnswer `msgpack:"admin"`
 }
 
 // CheckRelease is CheckVersion with the releases of both sides in the error, which people know.

@@ -44,6 +44,13 @@ type member struct {
 	mu    sync.Mutex
 	nodes map[uint32]record.Node // of the cluster, as the head has told
 	dead  string                 // why the cluster has declared this node dead; empty: it has not
+
+	// See keys.go.
+	rekey       chan struct{}   // a head wants this node to get a new certificate
+	asked       uint64          // the number of its last question
+	gone        map[uint32]bool // members that were revoked
+	headSays    *wire.Peer      // the head's control stream
+	authorities int             // how many there were at the last renewal
 }
 
 // joinCluster makes a new node a member: it listens for other nodes, and gets a number and a certificate from a head. The address
@@ -67,9 +74,10 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	if err != nil {
 		return nil, joinError(token, err)
 	}
-	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, warning: got.Warning, listener: listener, nodes: map[uint32]record.Node{}}
+	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, warning: got.Warning, listener: listener,
+		nodes: map[uint32]record.Node{}, gone: map[uint32]bool{}, rekey: make(chan struct{}, 1)}
 	if got.Keys != nil {
-		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
+		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return m.renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent
@@ -86,7 +94,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	direct.Prepare()
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
-		Fits: process.Fits(pki.RoleNode), Relay: m.relay, Serve: m.serve,
+		Fits: process.Fits(pki.RoleNode), Admit: m.admit, Relay: m.relay, Serve: m.serve,
 		Bulk:    func(from uint32, c net.Conn) { m.daemon.ServeObjects(from, c) },
 		Control: m.control,
 		Down: func(node uint32, why error) {
@@ -125,6 +133,7 @@ func (m *member) connect(ctx context.Context, d *daemon.Daemon, n record.Node) e
 		}
 	}()
 	go m.cert.Renew(m.ctx, m.log)
+	go m.rekeys(m.ctx)
 	head, err := m.links.To(process.HeadNumber)
 	if err == nil {
 		_, err = head.Control() // from now on it is dialed again whenever it breaks
@@ -173,8 +182,15 @@ func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
 		m.daemon.NodeConnected(from, p)
 		return func(msg *wire.Message) { m.daemon.NodeMessage(from, msg) }
 	}
+	m.headSaysOn(p)
 	m.head.Connected(p)
-	return process.Handler(m.head.Handle)
+	return process.Handler(func(msg *wire.Message) bool { return m.keysMessage(msg) || m.head.Handle(msg) })
+}
+
+func (m *member) headSaysOn(p *wire.Peer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.headSays = p
 }
 
 // resolve returns where a node is dialed.

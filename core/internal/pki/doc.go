@@ -38,7 +38,8 @@
 // the cluster's authorities; there may be two while one replaces the other. A connection is
 // checked when it begins. Sessions are never resumed, so each connection is checked anew.
 //
-// Seal encrypts the authority under the token, so that the state of the heads can hold it.
+// A Keyring has the tokens and the authorities that count, and the members that were revoked. Seal encrypts it under each of its tokens, so that
+// the state of the heads can hold it. Its methods return the next keyring; package trust says when.
 //
 // # Bounds
 //

@@ -255,7 +255,12 @@ class Cluster:
         """A copy of the head's state."""
         (session,) = Path(self.place / "one").glob("eagleray-*/s-*/state")
         copy = self.place / secrets.token_hex(4)
-        shutil.copytree(session, copy, ignore=shutil.ignore_patterns("lock", "packages"))
+        # What says how far the log must be comes first, because the head goes on meanwhile.
+        for path in sorted(session.rglob("*"), key=lambda one: one.name != "acknowledged"):
+            to = copy / path.relative_to(session)
+            if path.is_file() and path.name != "lock" and "packages" not in path.parts:
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, to)
         return copy
 
     def logged(self) -> int:
