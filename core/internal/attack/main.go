@@ -27,6 +27,7 @@ var attacks = map[string]func(*attacker) error{
 	"member":       (*attacker).member,
 	"bombs":        (*attacker).bombs,
 	"roles":        (*attacker).roles,
+	"http":         (*attacker).overHTTP,
 }
 
 // floods are the attacks that make as many connections as they can.

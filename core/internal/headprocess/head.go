@@ -178,6 +178,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			}
 		}()
 	}
+	health, err := c.Web.Serve(map[string]func() error{"/api/gcs_healthz": state.Err}, keys.Tokens, log)
+	if err != nil {
+		return err
+	}
+	defer health.Close()
 	at := tcp.Addr().(*net.TCPAddr)
 	log.Info("serving", "session", dir, "cluster", self.Cluster, "address", at.String(), "tls", cert != nil)
 	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former})

@@ -40,7 +40,7 @@ LEAST_SPEED = 0.8
 LISTENS = "0A"  # the state in /proc/net/tcp
 #: All attacks; see ``main.go``. The first line knows nothing, the second one the token or more.
 ATTACKS = (
-    *("garbage", "oversized", "downgrade", "slowloris", "strange", "proofs"),
+    *("garbage", "oversized", "downgrade", "slowloris", "strange", "proofs", "http"),
     *("replay", "certificates", "roles", "bombs", "member"),
 )
 
@@ -169,7 +169,7 @@ class Cluster:
         self.place = Path(tempfile.mkdtemp(prefix="er", dir="/tmp"))
         self.canary = self.place / "canary"
         self.token = self.place / "token"
-        self.ports = {"head": free_port(), "one": free_port(), "two": free_port()}
+        self.ports = {name: free_port() for name in ("head", "one", "two", "web", "well one", "well two")}
         self.release = subprocess.run([BINARY, "version"], capture_output=True, text=True, check=True).stdout.strip()
         self._page: mmap.mmap
         self._work: subprocess.Popen[str]
@@ -198,11 +198,13 @@ class Cluster:
             self.command(
                 "one",
                 *("start", "--head", f"--port={self.ports['head']}", f"--node-manager-port={self.ports['one']}"),
+                *(f"--dashboard-port={self.ports['web']}", f"--dashboard-agent-listen-port={self.ports['well one']}"),
                 *("--num-cpus=2", "--node-ip-address=127.0.0.1", *both, *self.flags),
             )
             self.command(
                 "two",
                 *("start", f"--address={address}", f"--node-manager-port={self.ports['two']}"),
+                f"--dashboard-agent-listen-port={self.ports['well two']}",
                 *("--num-cpus=2", '--resources={"b": 1}', *both),
             )
             self._begin_work()
@@ -248,7 +250,7 @@ class Cluster:
                 kind = known.get(port) or ("http" if speaks_http(port) else "")
                 assert kind, f"process {pid} listens at {port}, and no attack knows what that port is"
                 found.append(f"{kind}=127.0.0.1:{port}")
-        assert len(found) >= len(known), found
+        assert len(found) >= len(self.ports), found
         return found
 
     def state(self) -> Path:
