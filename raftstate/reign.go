@@ -52,6 +52,9 @@ func (n *Node) Lead(ctx context.Context) (*Reign, error) {
 	}
 }
 
+// Reigns returns the time in which this member leads now; nil if it does not.
+func (n *Node) Reigns() *Reign { return n.reign.Load() }
+
 // rule begins or ends a reign, as raft says. It is called from follow only.
 func (n *Node) rule(leading bool) {
 	n.endReign()

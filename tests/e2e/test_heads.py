@@ -100,7 +100,7 @@ def test_leaders_are_killed_and_a_program_goes_on(three: Heads) -> None:
     said, _ = program.communicate("\n", timeout=LIMIT)
     assert program.returncode == 0, said
     wrong, did, longest = json.loads(said)
-    assert not wrong and all(did[name] > 10 for name in ("tasks", "calls", "generator", "actors", "names")), said
+    assert not wrong and all(did[name] > 0 for name in ("tasks", "calls", "generator", "actors", "names")), said
     assert max(longest.values()) < 20, said
 
 

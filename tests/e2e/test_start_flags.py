@@ -166,7 +166,7 @@ def test_a_second_start_fails_and_the_first_goes_on(full: Command) -> None:
 def test_a_head_under_kuberay_starts_and_says_in_one_line_what_has_no_effect(command: Command) -> None:
     # What the operator passes to a head, and what manifests add.
     flags = (
-        "--head --block --dashboard-agent-listen-port=52365 --dashboard-host=0.0.0.0 --memory=1000000000"
+        "--head --block --dashboard-agent-listen-port=0 --dashboard-host=0.0.0.0 --memory=1000000000"
         " --metrics-export-port=8080 --num-cpus=1 --no-monitor --object-store-memory=100000000"
         " --include-dashboard=true --log-color=false --disable-usage-stats"
     )
@@ -187,7 +187,7 @@ def test_a_head_under_kuberay_starts_and_says_in_one_line_what_has_no_effect(com
     assert child.returncode == 0 and rest[1] == ""
     assert said == (
         "eagleray: start: flags that have no effect here: "
-        "--include-dashboard, --dashboard-host, --dashboard-agent-listen-port (there is no dashboard: "
+        "--include-dashboard (there is no dashboard: "
         "`eagleray status` and `eagleray list` show what runs); --metrics-export-port (no metrics are exported); "
         "--no-monitor (there is no autoscaler); --disable-usage-stats (usage statistics are never collected)\n"
     )

@@ -20,10 +20,10 @@ var layers = map[string][]string{
 	"linkmsg":  {"core/internal/linkmsg"},
 	"sockets":  {"core/internal/transport"},
 	"kernels":  {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
-	"part":     {"core/internal/accelerator", "core/internal/actorclass", "core/internal/alarm", "core/internal/archive", "core/internal/cancellation", "core/internal/complaints", "core/internal/deathtext", "core/internal/envelope", "core/internal/fdlimit", "core/internal/heads", "core/internal/inquiry", "core/internal/leases", "core/internal/machine", "core/internal/nvml", "core/internal/pace", "core/internal/pki", "core/internal/progress", "core/internal/promise", "core/internal/queue", "core/internal/relay", "core/internal/retry", "core/internal/snapshot", "core/internal/spill", "core/internal/store", "core/internal/templates", "core/internal/waiting"},
+	"part":     {"core/internal/accelerator", "core/internal/actorclass", "core/internal/alarm", "core/internal/archive", "core/internal/cancellation", "core/internal/complaints", "core/internal/deathtext", "core/internal/envelope", "core/internal/fdlimit", "core/internal/heads", "core/internal/inquiry", "core/internal/leases", "core/internal/machine", "core/internal/nvml", "core/internal/pace", "core/internal/pki", "core/internal/progress", "core/internal/promise", "core/internal/queue", "core/internal/relay", "core/internal/retry", "core/internal/snapshot", "core/internal/spill", "core/internal/store", "core/internal/templates", "core/internal/waiting", "core/internal/web"},
 	"pure":     {"core/internal/alive", "core/internal/dir", "core/internal/place", "core/internal/refs", "core/internal/resume", "core/internal/sched"},
 	"link":     {"core/internal/link"},
-	"join":     {"core/internal/join"},
+	"join":     {"core/internal/join", "core/internal/trust"},
 	"objects":  {"core/internal/objects"},
 	"workers":  {"core/internal/warden", "core/internal/workers"},
 	"overflow": {"core/internal/overflow"},
@@ -55,7 +55,7 @@ var layers = map[string][]string{
 	"pybind":   {"pybind"},
 	"cmd":      {"cmd/eagleray", "cmd/eagleray-gpu", "core/program", "core/internal/cli", "core/internal/gpucommand"},
 	"example":  {"examples"},
-	"tests":    {"tests", "core/internal/histories", "core/internal/play", "core/internal/sim", "core/internal/system"},
+	"tests":    {"tests", "core/internal/attack", "core/internal/histories", "core/internal/play", "core/internal/sim", "core/internal/system"},
 }
 
 // rule forbids packages of one layer to reach others, directly or through

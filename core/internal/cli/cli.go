@@ -35,6 +35,10 @@ func commands(version string) []command {
 		{"heads", "show the heads of the cluster, and change who they are", runHeads},
 		{"status", "show nodes, resources and what waits", runStatus},
 		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
+		{"health-check", "end with status 0 when a head answers, and with 1 when none does", runHealthCheck},
+		{"token", "replace the cluster's token while it runs, and show which machines have it", func(args []string, out, _ io.Writer) error { return runToken(args, version, out) }},
+		{"authority", "replace the authority that signs the cluster's certificates", func(args []string, out, _ io.Writer) error { return runAuthority(args, version, out) }},
+		{"revoke", "take a node's certificate from it: nobody connects with it any more", func(args []string, out, _ io.Writer) error { return runRevoke(args, version, out) }},
 		{"version", "print the version", func(_ []string, out, _ io.Writer) error {
 			_, err := fmt.Fprintln(out, version)
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/internal/headprocess"
 	"github.com/eagleray/eagleray/core/internal/nodeprocess"
+	"github.com/eagleray/eagleray/core/internal/process"
 )
 
 // defaultPort is where a head listens, as in Ray.
@@ -27,6 +28,7 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	host := listenHost(c.NodeIP)
 	insecure := flags["--insecure"] != ""
 	m := &nodeprocess.MemberConfig{Insecure: insecure, Listen: net.JoinHostPort(host, orZero(flags["--node-manager-port"]))}
+	m.Web = webAt(flags, host, "--dashboard-agent-listen-port", agentPort)
 	n.Node = c
 	n.Node.Member = m
 	timeout, err := nodeTimeout(c.System, flags["--head"] != "")
@@ -69,14 +71,34 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	if err != nil {
 		return n, err
 	}
+	webHost := flags["--dashboard-host"]
+	if webHost == "" {
+		webHost = "127.0.0.1" // as in Ray
+	}
 	if n.Node.NodeIP == "" {
 		n.Node.NodeIP = nodeprocess.LocalAddress()
 	}
 	n.Head = &headprocess.Config{
 		Listen: net.JoinHostPort(host, port), AnyPort: !given, Host: n.Node.NodeIP, Join: others,
 		Insecure: insecure, Token: m.Token, State: state, NodeTimeout: timeout, ExclusiveActors: exclusive,
+		Web: webAt(flags, webHost, "--dashboard-port", dashboardPort),
 	}
 	return n, nil
+}
+
+// Where processes answer over HTTP, as in Ray.
+const (
+	dashboardPort = 8265  // of a head
+	agentPort     = 52365 // of each node
+)
+
+// webAt says where a process answers over HTTP.
+func webAt(flags map[string]string, host, flag string, usual int) *process.WebConfig {
+	port, given := flags[flag]
+	if !given {
+		port = strconv.Itoa(usual)
+	}
+	return &process.WebConfig{Listen: net.JoinHostPort(strings.Trim(host, "[]"), port), Flag: flag, Given: given}
 }
 
 func orZero(port string) string {

@@ -414,7 +414,10 @@ func newerHead(t *testing.T, tokenFile string) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, err := process.OwnCertificate(authority, self)
+	cert, err := process.OwnCertificate(self, func(request []byte, id pki.Identity) ([]byte, [][]byte, error) {
+		signed, err := authority.Sign(request, id, time.Now())
+		return signed, [][]byte{authority.Certificate()}, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

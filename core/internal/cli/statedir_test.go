@@ -155,7 +155,7 @@ func TestStart_StateDirInUseDamagedOrOfAnotherToken_SaysSo(t *testing.T) {
 	head := process.PidOf(startedBelow(a.base())[0].dir, process.HeadPid)
 	says(b.within(failLimit, 2, append(same, "--state-dir="+dir)...), "--state-dir: open state directory "+dir, "is in use", fmt.Sprintf("process id %d.", head))
 	a.mustRun("stop")
-	says(b.within(failLimit, 2, small("--head", "--port=0", "--state-dir="+dir)...), "the authority of the cluster", "is not the one that it was sealed with")
+	says(b.within(failLimit, 2, small("--head", "--port=0", "--state-dir="+dir)...), "the cluster that is kept here has another token", "is none of those that it was sealed with")
 
 	files, err := filepath.Glob(filepath.Join(dir, "log", "*.log"))
 	if err != nil || len(files) == 0 {

@@ -26,8 +26,8 @@ func said(t *testing.T, args ...string) string {
 }
 
 func TestTellUnused_OneLineWithEachFlagAndWhy(t *testing.T) {
-	got := said(t, "--head", "--num-cpus=1", "--no-monitor", "--dashboard-port=8265", "--verbose", "--dashboard-host=h", "--object-manager-port=6379", "--no_monitor")
-	want := "eagleray: start: flags that have no effect here: --object-manager-port (" + noPorts + "); --dashboard-host, --dashboard-port (" + noDashboard + "); --no-monitor (" + noAutoscaler + ")\n"
+	got := said(t, "--head", "--num-cpus=1", "--no-monitor", "--dashboard-grpc-port=8265", "--verbose", "--proxy-server-url=h", "--dashboard-port=1", "--object-manager-port=6379", "--no_monitor")
+	want := "eagleray: start: flags that have no effect here: --object-manager-port (" + noPorts + "); --dashboard-grpc-port, --proxy-server-url (" + noDashboard + "); --no-monitor (" + noAutoscaler + ")\n"
 	if got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}

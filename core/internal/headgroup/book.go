@@ -1,6 +1,7 @@
 package headgroup
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -136,6 +137,27 @@ func (b *Book) Set(list []Entry) {
 	if err := f.Write(b.dir); err != nil {
 		b.log.Error("where the heads are cannot be noted; a later start of this head may look for them in vain", "error", err)
 	}
+}
+
+// SetKeys keeps the sealed keys of the cluster.
+func (b *Book) SetKeys(sealed []byte) {
+	if !b.replaceKeys(sealed) {
+		return
+	}
+	f := b.copy()
+	if err := f.Write(b.dir); err != nil {
+		b.log.Error("the keys of the cluster cannot be noted; a later start of this head may need the token that they had before", "error", err)
+	}
+}
+
+func (b *Book) replaceKeys(sealed []byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bytes.Equal(sealed, b.file.Keys) {
+		return false
+	}
+	b.file.Keys = bytes.Clone(sealed)
+	return true
 }
 
 // Remove notes that this head belongs to the cluster no more.

@@ -20,10 +20,10 @@ const maxFile = 256 << 10
 
 // File is what a head knows before it has read its state.
 type File struct {
-	Identity  string           `json:"identity"`            // pki.Identity.String
-	Authority []byte           `json:"authority,omitempty"` // sealed with the cluster's token; none without TLS
-	Heads     []linkmsg.HeadAt `json:"heads"`               // this one among them
-	Removed   bool             `json:"removed,omitempty"`   // this head belongs to the cluster no more
+	Identity string           `json:"identity"`          // pki.Identity.String
+	Keys     []byte           `json:"keys,omitempty"`    // the keyring of the cluster, sealed with its tokens
+	Heads    []linkmsg.HeadAt `json:"heads"`             // this one among them
+	Removed  bool             `json:"removed,omitempty"` // this head belongs to the cluster no more
 }
 
 // Self is the identity in the file.

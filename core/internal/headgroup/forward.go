@@ -106,7 +106,7 @@ func (g *Group) propose(m *wire.Message) {
 }
 
 func (g *Group) member() *linkmsg.Member {
-	s := &linkmsg.Member{Term: g.state.Term(), ContactMs: -1}
+	s := &linkmsg.Member{Term: g.state.Term(), ContactMs: -1, Keys: g.o.Keys()}
 	s.Stored, s.Applied = g.state.Indexes()
 	if d, heard := g.state.Contact(); heard {
 		s.ContactMs = d.Milliseconds()

@@ -26,7 +26,9 @@ type Options struct {
 	// Dial makes a connection for Raft to another head, and Control returns the control stream with one.
 	Dial    func(ctx context.Context, number uint32) (net.Conn, error)
 	Control func(number uint32) (*wire.Peer, error)
-	Log     *slog.Logger
+	// Keys returns the version of the keyring that this head has.
+	Keys func() uint64
+	Log  *slog.Logger
 }
 
 // Group is the part of a head that knows the other heads.

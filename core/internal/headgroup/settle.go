@@ -83,6 +83,20 @@ func (g *Group) Status() (list []linkmsg.HeadStatus, leads bool) {
 	return list, true
 }
 
+// OthersHave reports, for the head that leads, whether all other heads have the keyring with that version.
+func (g *Group) OthersHave(version uint64) bool {
+	s := g.seenNow()
+	if s == nil {
+		return false
+	}
+	for _, e := range Entries(g.state) {
+		if e.ID != g.o.ID && !e.Removed && s.memberOf(e.ID).Keys < version {
+			return false
+		}
+	}
+	return true
+}
+
 func (g *Group) seenNow() *seen {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,7 +8,7 @@
 //
 // # Goroutines and locks
 //
-// A head has two goroutines that accept connections, from other machines and from its own, and two that follow the cluster's state:
-// one tells the nodes what has changed, one closes the connections of dead nodes. One renews its certificate. A former run has one more until its nodes are
+// A head has two goroutines that accept connections, from other machines and from its own, and three that follow the cluster's state:
+// one tells the nodes what has changed, one closes the connections of dead nodes, one takes changes of keys. Another makes the steps in which the authority is replaced. One renews its certificate. A former run has one more until its nodes are
 // judged. The others belong to the packages that are joined here. There are no locks of its own.
 package headprocess

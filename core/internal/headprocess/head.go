@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
@@ -23,6 +24,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
+	"github.com/eagleray/eagleray/core/internal/trust"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -57,7 +59,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := slog.New(complaints.Bound(slog.NewTextHandler(os.Stderr, nil)))
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, unix.SIGTERM)
 	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)
@@ -89,13 +91,22 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if err != nil {
 		return err
 	}
-	cert, err := process.OwnCertificate(id.authority, id.self)
+	// The parts know each other: links carry the messages of the group, and the group says where links go to.
+	var links *link.Links
+	var group *headgroup.Group
+	var book *headgroup.Book
+	keyState := &keyState{file: id.file}
+	keys, err := c.openKeys(ctx, keyState, id.self.Cluster, token, &group, &book, log)
 	if err != nil {
 		return err
 	}
-
-	// The parts know each other: links carry the messages of the group, and the group says where links go to.
-	var links *link.Links
+	if err := id.file.Write(folder); err != nil {
+		return err
+	}
+	cert, err := ownCertificate(id.self, keys, c.Insecure, log)
+	if err != nil {
+		return err
+	}
 	control := func(number uint32) (*wire.Peer, error) {
 		k, err := links.To(number)
 		if err != nil {
@@ -103,8 +114,8 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		}
 		return k.Control()
 	}
-	book := headgroup.NewBook(folder, id.file, log)
-	group := headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Log: log,
+	book = headgroup.NewBook(folder, id.file, log)
+	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Keys: keys.Version, Log: log,
 		Dial: func(ctx context.Context, number uint32) (net.Conn, error) {
 			k, err := links.To(number)
 			if err != nil {
@@ -113,15 +124,14 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			return k.Raft(ctx)
 		}})
 	defer group.Close()
-	tokens := func() []pki.Token { return []pki.Token{token} }
-	joins := &join.Server{Self: id.self, Authority: id.authority, Tokens: tokens, Heads: group, Release: release, Log: log}
+	joins := &join.Server{Self: id.self, Sign: keys.Sign, Sealed: keys.Sealed, Admin: keys.Admin, Tokens: keys.Tokens, Heads: group, Release: release, Log: log}
 	office := newOffice()
 	var relays *relay.Relay
 	var depot *packages.Depot
 	running, stop := context.WithCancel(context.Background())
 	defer stop()
 	links, err = link.Open(link.Config{
-		Self: id.self, TLS: cert.TLS(), Tokens: tokens, Resolve: book.Addresses, // nodes dial, and heads dial each other
+		Self: id.self, TLS: cert.TLS(), Tokens: keys.Tokens, Resolve: book.Addresses, // nodes dial, and heads dial each other
 		Keep: book.Has, Raft: group.Serve,
 		Serve: func(from uint32, s *link.Stream) {
 			if isConversation(s) {
@@ -133,10 +143,16 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		Bulk: func(from uint32, c net.Conn) { depot.Serve(from, c) },
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			group.Connected(p)
-			return process.Handler(func(m *wire.Message) bool { return book.Has(from) && group.Handle(m) })
+			if book.Has(from) {
+				return process.Handler(group.Handle)
+			}
+			keys.Connected(from, p)
+			node := pki.Identity{Cluster: id.self.Cluster, Generation: id.self.Generation, Role: pki.RoleNode, Number: from}
+			return process.Handler(func(m *wire.Message) bool { return keys.Handle(node, m) })
 		},
 		Down:  func(node uint32, why error) { log.Warn("the connection with a node is lost", "node", node, "why", why) },
-		Admit: func(peer pki.Identity) error { return admit(joins.State, peer) },
+		Fits:  process.Fits(pki.RoleHead, book.Has),
+		Admit: func(peer pki.Identity) error { return admit(joins.State, keys, peer) },
 		Join:  joins.Serve, Session: process.LinkSession, Log: log,
 	})
 	if err != nil {
@@ -153,11 +169,13 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	}
 	defer closeState(state, log)
 	joins.State = state
+	keyState.open(state)
 	if depot, err = packages.OpenDepot(filepath.Join(folder, "packages"), runs(state), log); err != nil {
 		return err
 	}
 	relays = newRelay(links.To, state, log)
 	group.Begin(state)
+	keys.Serve(links)
 	for _, l := range []net.Listener{tcp, near} {
 		go func() {
 			if err := links.Listen(l); err != nil {
@@ -165,7 +183,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			}
 		}()
 	}
-	former, err := c.note(ctx, state, group, id, token, dir, addresses, log)
+	former, err := c.note(ctx, state, group, id, dir, addresses, log)
 	if err != nil {
 		return err
 	}
@@ -178,6 +196,8 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		}()
 	}
 	follow(func() error { return followJobs(running, state, depot) })
+	follow(func() error { return followKeys(running, state, keys, book) })
+	go keys.Step(running, func() bool { return state.Reigns() != nil })
 	follow(func() error {
 		return eachDeadNode(running, state, func(n record.Node) {
 			if !book.Has(n.Number) && n.Number != process.HeadNumber {
@@ -197,6 +217,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		stop()
 		<-ruled
 	}()
+	health, err := c.Web.Serve(map[string]func() error{"/api/gcs_healthz": state.Err}, keys.Tokens, log)
+	if err != nil {
+		return err
+	}
+	defer health.Close()
 	log.Info("serving", "session", dir, "cluster", id.self.Cluster, "head", id.self.Number, "address", at.String(), "tls", cert != nil)
 	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former, Number: id.self.Number})
 	if err != nil {
@@ -225,14 +250,14 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 }
 
 // note writes into the state what this head has been told. When it returns, this head's state has all that was committed before it began.
-func (c *Config) note(ctx context.Context, state *raftstate.Node, group *headgroup.Group, id *identity, token pki.Token, dir string, addresses []string, log *slog.Logger) (former bool, err error) {
+func (c *Config) note(ctx context.Context, state *raftstate.Node, group *headgroup.Group, id *identity, dir string, addresses []string, log *slog.Logger) (former bool, err error) {
 	if err := group.Note(ctx, addresses); err != nil {
 		if stopped := state.Err(); stopped != nil {
 			err = stopped
 		}
 		return false, fmt.Errorf("cluster state: %w", noMajority(state, err))
 	}
-	if err := id.noteCluster(ctx, state, token); err != nil {
+	if err := id.noteCluster(ctx, state); err != nil {
 		return false, err
 	}
 	if former, err = endFormer(ctx, state, id.self.Number, dir, log); err != nil {
@@ -315,13 +340,13 @@ func localOf(at *net.TCPAddr) string {
 	return net.JoinHostPort("127.0.0.1", fmt.Sprint(at.Port))
 }
 
-// admit says which members may connect to the head: other heads, and nodes that are not dead.
-func admit(state join.State, peer pki.Identity) error {
+// admit says which members may connect to the head: other heads, and nodes that are not dead and were not revoked.
+func admit(state join.State, keys *trust.Keeper, peer pki.Identity) error {
+	if keys.IsRevoked(peer.Number) {
+		return fmt.Errorf("%w: %s %d was revoked", link.ErrDead, peer.Role, peer.Number)
+	}
 	if peer.Role == pki.RoleHead {
 		return nil
-	}
-	if peer.Role != pki.RoleNode {
-		return fmt.Errorf("a %s has nothing to say to a head", peer.Role)
 	}
 	for _, n := range state.(*raftstate.Node).ListNodes() {
 		if n.Number == peer.Number && n.State == record.NodeDead {
@@ -329,4 +354,21 @@ func admit(state join.State, peer pki.Identity) error {
 		}
 	}
 	return nil
+}
+
+// ownCertificate returns the head's own certificate, which is renewed when the keys change; nil without TLS.
+func ownCertificate(self pki.Identity, keys *trust.Keeper, insecure bool, log *slog.Logger) (*process.Certificate, error) {
+	if insecure {
+		return nil, nil
+	}
+	cert, err := process.OwnCertificate(self, keys.Sign)
+	if err != nil {
+		return nil, err
+	}
+	keys.Renews(func() {
+		if err := cert.Now(context.Background()); err != nil {
+			log.Error("no new certificate for the head itself", "error", err)
+		}
+	})
+	return cert, nil
 }

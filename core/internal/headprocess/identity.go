@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"time"
 
 	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/join"
@@ -14,16 +13,16 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/raftlog"
+	"github.com/eagleray/eagleray/core/internal/trust"
 	"github.com/eagleray/eagleray/raftstate"
 )
 
 // identity is who a head is, known before its state is read.
 type identity struct {
-	self      pki.Identity
-	authority *pki.Authority // nil without TLS
-	file      *headgroup.File
-	first     bool // it begins a new cluster
-	warning   string
+	self    pki.Identity
+	file    *headgroup.File
+	first   bool // it begins a new cluster
+	warning string
 }
 
 // identify finds out who this head is: what its folder says, else a further head of the cluster that Config.Join names, else the first head of a
@@ -34,7 +33,8 @@ func (c *Config) identify(ctx context.Context, folder string, stored *raftlog.Di
 		return nil, process.ErrRemoved
 	}
 	if err == nil {
-		return c.again(f, token)
+		self, err := f.Self()
+		return &identity{self: self, file: f}, err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -44,11 +44,11 @@ func (c *Config) identify(ctx context.Context, folder string, stored *raftlog.Di
 	case err != nil:
 		return nil, fmt.Errorf("cluster state: %w", err)
 	case worked:
-		id, err = c.fromState(ctx, stored, token)
+		id, err = c.fromState(ctx, stored, token, log)
 	case len(c.Join) > 0:
 		id, err = c.joinHeads(ctx, at, token, release)
 	default:
-		id, err = c.begin()
+		id = begin()
 	}
 	if err != nil {
 		return nil, err
@@ -67,51 +67,15 @@ func (c *Config) identify(ctx context.Context, folder string, stored *raftlog.Di
 	if !known {
 		id.file.Heads = append(id.file.Heads, at)
 	}
-	if id.authority != nil {
-		id.file.Authority = id.authority.Seal(token)
-	}
 	if id.warning != "" {
 		log.Warn(id.warning)
 	}
-	return id, id.file.Write(folder)
-}
-
-// again is who the folder says.
-func (c *Config) again(f *headgroup.File, token pki.Token) (*identity, error) {
-	self, err := f.Self()
-	if err != nil {
-		return nil, err
-	}
-	id := &identity{self: self, file: f}
-	switch {
-	case c.Insecure:
-	case f.Authority == nil && len(f.Heads) > 1:
-		return nil, process.NewBadConfig(errors.New("the cluster that is kept here has other heads, and works with --insecure: start this head with --insecure, too"))
-	case f.Authority == nil: // it was --insecure before, and is the only head
-		if id.authority, err = pki.NewAuthority(self.Cluster, time.Now()); err == nil {
-			f.Authority = id.authority.Seal(token)
-		}
-	default:
-		if id.authority, err = pki.OpenAuthority(f.Authority, token); err != nil {
-			err = wrongToken(err)
-		}
-	}
-	return id, err
-}
-
-func wrongToken(err error) error {
-	return process.NewBadConfig(fmt.Errorf("the authority of the cluster that is kept here: %w. Start the head with the token that this cluster has", err))
+	return id, nil
 }
 
 // begin is the first head of a new cluster.
-func (c *Config) begin() (*identity, error) {
-	id := &identity{self: pki.Identity{Cluster: pki.NewCluster(), Generation: generation, Role: pki.RoleHead, Number: process.HeadNumber}, first: true}
-	if c.Insecure {
-		return id, nil
-	}
-	var err error
-	id.authority, err = pki.NewAuthority(id.self.Cluster, time.Now())
-	return id, err
+func begin() *identity {
+	return &identity{self: pki.Identity{Cluster: pki.NewCluster(), Generation: generation, Role: pki.RoleHead, Number: process.HeadNumber}, first: true}
 }
 
 // joinHeads is a further head.
@@ -124,16 +88,11 @@ func (c *Config) joinHeads(ctx context.Context, at linkmsg.HeadAt, token pki.Tok
 		}
 		return nil, fmt.Errorf("join the cluster as a further head: %w", err)
 	}
-	id := &identity{self: m.Identity, file: &headgroup.File{Heads: m.Heads.All}, warning: m.Warning}
-	if c.Insecure {
-		return id, nil
-	}
-	id.authority, err = pki.OpenAuthority(m.Sealed, token)
-	return id, err
+	return &identity{self: m.Identity, file: &headgroup.File{Heads: m.Heads.All, Keys: m.Sealed}, warning: m.Warning}, nil
 }
 
 // fromState is the only head of a cluster whose folder is of a release before there were further heads: its state says who it is.
-func (c *Config) fromState(ctx context.Context, stored *raftlog.Dir, token pki.Token) (*identity, error) {
+func (c *Config) fromState(ctx context.Context, stored *raftlog.Dir, token pki.Token, log *slog.Logger) (*identity, error) {
 	state, err := raftstate.Open(raftstate.Options{ID: stored.ID(), Stores: stored.Stores()})
 	if err != nil {
 		return nil, fmt.Errorf("cluster state: %w", err)
@@ -144,33 +103,48 @@ func (c *Config) fromState(ctx context.Context, stored *raftlog.Dir, token pki.T
 	switch {
 	case err != nil:
 	case !known: // it ended before it had noted who it is, so nobody has joined it
-		id, err = c.begin()
+		id = begin()
 	case len(b) != len(id.self.Cluster):
 		err = fmt.Errorf("the name of the cluster in its state has %d bytes, must have %d", len(b), len(id.self.Cluster))
 	default:
 		copy(id.self.Cluster[:], b)
-		sealed, some := state.Setting(authoritySetting)
-		switch {
-		case c.Insecure:
-		case !some:
-			id.authority, err = pki.NewAuthority(id.self.Cluster, time.Now())
-		default:
-			if id.authority, err = pki.OpenAuthority(sealed, token); err != nil {
-				err = wrongToken(err)
-			}
+		id.file = &headgroup.File{}
+		if id.file.Keys, known = state.Setting(trust.Setting); !known {
+			id.file.Keys, err = c.formerKeys(ctx, state, id.self.Cluster, token, log)
 		}
 	}
 	if e := state.Close(); err == nil && e != nil {
 		err = fmt.Errorf("cluster state: %w", e)
 	}
-	if id != nil {
-		id.first = false // Raft knows its members already
-	}
+	id.first = false // Raft knows its members already
 	return id, err
 }
 
+// formerKeys makes a keyring of what a release before there were keyrings has kept in the state.
+func (c *Config) formerKeys(ctx context.Context, state trust.State, cluster pki.Cluster, token pki.Token, log *slog.Logger) ([]byte, error) {
+	keys, err := c.openKeys(ctx, state, cluster, token, nil, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	return keys.Sealed()
+}
+
+// openKeys opens the keys of the cluster, or makes those of a new one.
+func (c *Config) openKeys(ctx context.Context, state trust.State, cluster pki.Cluster, token pki.Token, group **headgroup.Group, book **headgroup.Book, log *slog.Logger) (*trust.Keeper, error) {
+	o := trust.Options{State: state, Cluster: cluster, Token: token, Insecure: c.Insecure, Own: c.Token.Read, Log: log}
+	if group != nil { // they are there when the head runs
+		o.Others = func(version uint64) bool { return (*group).OthersHave(version) }
+		o.IsHead = func(number uint32) bool { return (*book).Has(number) }
+	}
+	keys, err := trust.Open(ctx, o)
+	if errors.Is(err, trust.ErrOtherToken) {
+		err = process.NewBadConfig(fmt.Errorf("%w. Start the head with the token that this cluster has", err))
+	}
+	return keys, err
+}
+
 // noteCluster puts into the state who the cluster is, if it is not there, and compares.
-func (id *identity) noteCluster(ctx context.Context, state *raftstate.Node, token pki.Token) error {
+func (id *identity) noteCluster(ctx context.Context, state *raftstate.Node) error {
 	if b, known := state.Setting(clusterSetting); !known {
 		if err := state.PutSetting(ctx, clusterSetting, id.self.Cluster[:]); err != nil {
 			return fmt.Errorf("note the name of the cluster: %w", err)
@@ -178,14 +152,11 @@ func (id *identity) noteCluster(ctx context.Context, state *raftstate.Node, toke
 	} else if string(b) != string(id.self.Cluster[:]) {
 		return fmt.Errorf("the folder of this head is of cluster %s, and the state in it of another one (%x): it was put together from two", id.self.Cluster, b)
 	}
-	if id.authority == nil {
+	if _, known := state.Setting(trust.Setting); known {
 		return nil
 	}
-	if _, known := state.Setting(authoritySetting); known {
-		return nil
-	}
-	if err := state.PutSetting(ctx, authoritySetting, id.authority.Seal(token)); err != nil {
-		return fmt.Errorf("note the authority of the cluster: %w", err)
+	if err := state.PutSetting(ctx, trust.Setting, id.file.Keys); err != nil {
+		return fmt.Errorf("note the keys of the cluster: %w", err)
 	}
 	return nil
 }

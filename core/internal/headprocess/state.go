@@ -42,8 +42,5 @@ func closeStored(d *raftlog.Dir, log *slog.Logger) {
 	}
 }
 
-// The settings of the cluster's state that say who the cluster is.
-const (
-	clusterSetting   = "cluster"
-	authoritySetting = "authority" // sealed with the token
-)
+// clusterSetting is the setting of the cluster's state with the cluster's name. Its keys are beside it: trust.Setting.
+const clusterSetting = "cluster"

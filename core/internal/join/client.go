@@ -89,7 +89,7 @@ func (c *Client) Status(ctx context.Context) ([]linkmsg.HeadStatus, error) {
 
 // Change has the heads do something. Nil number: the heads choose.
 func (c *Client) Change(ctx context.Context, what linkmsg.HeadChange, number *uint32) error {
-	q := linkmsg.Join{Kind: linkmsg.JoinAdmin, Change: what, Given: number != nil}
+	q := linkmsg.Join{Kind: linkmsg.JoinChange, Change: what, Given: number != nil}
 	if number != nil {
 		q.Head.Number = *number
 	}
@@ -137,6 +137,12 @@ func (c *Client) Renew(ctx context.Context, keys *pki.Keys) error {
 func (c *Client) Ended(ctx context.Context, reason string) error {
 	_, _, _, err := c.once(ctx, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinEnded, Reason: cut(reason)})
 	return err
+}
+
+// Admin asks the head that leads to do something about the keys of the cluster.
+func (c *Client) Admin(ctx context.Context, q linkmsg.Admin) (linkmsg.AdminAnswer, error) {
+	joined, err := c.askLeader(ctx, linkmsg.Join{Kind: linkmsg.JoinAdmin, Admin: q})
+	return joined.Admin, err
 }
 
 // certify asks for an identity, and installs its certificate. Nil keys: there is none. It returns the whole answer of the head, too.

@@ -3,13 +3,14 @@
 //
 // # What can be asked
 //
-// A process that knows the token may ask for three things:
+// A process that knows the token may ask for four things:
 //
 //   - A new node asks for a number. The head commits that it has given the number away, so that nobody gets it again, also after
 //     the head was started again. With TLS the node also gets a certificate with that number.
 //   - A node whose certificate gets old asks for the next one, for the same number. A node that is dead gets none.
 //   - The warden of a node says that the node has ended. It says so when no process of the node lives any more. The head then
 //     commits that the node is dead.
+//   - Somebody who looks after the cluster asks about its keys, or has them replaced (package trust).
 //
 // # Versions
 //

@@ -93,6 +93,7 @@ type playedHead struct {
 	server  *Server
 	token   pki.Token
 	address string
+	signs   bool
 }
 
 // syncedText is what a head has logged.
@@ -113,15 +114,20 @@ func (s *syncedText) String() string {
 	return s.text.String()
 }
 
-func newHead(t *testing.T, insecure bool) *playedHead {
-	return newLoggingHead(t, insecure, slog.New(slog.DiscardHandler))
+func newHead(t *testing.T, insecure bool, more ...func(*Server)) *playedHead {
+	return newLoggingHead(t, insecure, slog.New(slog.DiscardHandler), more...)
 }
 
-func newLoggingHead(t *testing.T, insecure bool, log *slog.Logger) *playedHead {
+func newLoggingHead(t *testing.T, insecure bool, log *slog.Logger, more ...func(*Server)) *playedHead {
 	h := &playedHead{state: &playedState{nodes: map[ids.Node]record.Node{}}, token: pki.NewToken("the test")}
 	self := pki.Identity{Cluster: pki.NewCluster(), Generation: 3, Role: pki.RoleHead}
 	tokens := func() []pki.Token { return []pki.Token{h.token} }
 	h.server = &Server{Self: self, Tokens: tokens, State: h.state, Heads: h.state, Release: "2.0", Log: log}
+	h.server.Sealed = func() ([]byte, error) { return nil, nil }
+	h.server.Sign = func([]byte, pki.Identity) ([]byte, [][]byte, error) { return nil, nil, nil }
+	for _, change := range more {
+		change(h.server)
+	}
 	var config func(...string) *tls.Config
 	if !insecure {
 		config = h.certify(t, self)
@@ -166,12 +172,16 @@ func (h *playedHead) certify(t *testing.T, self pki.Identity) func(...string) *t
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.server.Authority = authority
+	h.signs = true
+	h.server.Sign = func(request []byte, id pki.Identity) ([]byte, [][]byte, error) {
+		cert, err := authority.Sign(request, id, time.Now())
+		return cert, [][]byte{authority.Certificate()}, err
+	}
 	return keys.TLS
 }
 
 func (h *playedHead) client(node byte) *Client {
-	return &Client{Heads: []string{h.address}, Token: h.token, Insecure: h.server.Authority == nil, Node: ids.Node{node}, Release: "2.0"}
+	return &Client{Heads: []string{h.address}, Token: h.token, Insecure: !h.signs, Node: ids.Node{node}, Release: "2.0"}
 }
 
 func TestJoin_NewNodes_GetNumbersAndCertificates(t *testing.T) {
@@ -320,4 +330,36 @@ func TestServer_WrongRequests_AreRefusedWithAText(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+}
+
+func TestAdmin_IsAskedWithTheTokenThatWasProved(t *testing.T) {
+	h := newHead(t, false)
+	var refused *pki.RefusedError
+	if _, err := h.client(0).Admin(t.Context(), linkmsg.Admin{Op: linkmsg.AdminStatus}); !errors.As(err, &refused) || strings.Contains(err.Error(), "not now") {
+		t.Errorf("a head without keys: %v", err)
+	}
+	admin := &playedAdmin{}
+	h = newHead(t, false, func(s *Server) { s.Admin = admin.do })
+	got, err := h.client(0).Admin(t.Context(), linkmsg.Admin{Op: linkmsg.AdminStatus})
+	if err != nil || len(got.Tokens) != 1 || got.Tokens[0] != h.token.From() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := h.client(0).Admin(t.Context(), linkmsg.Admin{Op: linkmsg.AdminRevoke}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "not now") {
+		t.Errorf("a refusal: %v", err)
+	}
+	other := h.client(0)
+	other.Token = pki.NewToken("nowhere")
+	if _, err := other.Admin(t.Context(), linkmsg.Admin{Op: linkmsg.AdminStatus}); !errors.Is(err, pki.ErrWrongToken) {
+		t.Errorf("another token: %v", err)
+	}
+}
+
+// playedAdmin answers questions and refuses changes.
+type playedAdmin struct{}
+
+func (*playedAdmin) do(_ context.Context, proved pki.Token, q linkmsg.Admin) (a linkmsg.AdminAnswer, err error) {
+	if q.Op != linkmsg.AdminStatus {
+		return a, errors.New("not now")
+	}
+	return linkmsg.AdminAnswer{Tokens: []string{proved.From()}, Proved: 1}, nil
 }

@@ -36,13 +36,19 @@ type Heads interface {
 
 // Server answers processes that join, as a head.
 type Server struct {
-	Self      pki.Identity       // of the head: nodes get its cluster and generation
-	Authority *pki.Authority     // nil: without TLS nobody gets a certificate
-	Tokens    func() []pki.Token // those of the cluster
-	State     State
-	Heads     Heads
-	Release   string // of this program
-	Log       *slog.Logger
+	Self    pki.Identity       // of the head: nodes get its cluster and generation
+	Tokens  func() []pki.Token // those of the cluster
+	State   State
+	Heads   Heads
+	Release string // of this program
+	Log     *slog.Logger
+
+	// Sign returns a certificate and the authorities of the cluster; none without TLS. *trust.Keeper has it, and Sealed and Admin.
+	Sign func(request []byte, id pki.Identity) (cert []byte, authorities [][]byte, err error)
+	// Sealed returns the keys of the cluster, sealed with its tokens, for a further head.
+	Sealed func() ([]byte, error)
+	// Admin does what somebody asks for who looks after the keys. Nil: it is refused.
+	Admin func(ctx context.Context, proved pki.Token, q linkmsg.Admin) (linkmsg.AdminAnswer, error)
 }
 
 // Serve speaks with one process and closes the connection. It fits link.Config.Join.
@@ -68,22 +74,24 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 	if err := linkmsg.CheckRelease("the node at "+who, q.Release, s.Release, q.Version, q.MinVersion); err != nil {
 		return a, err
 	}
-	aboutHeads := q.Kind == linkmsg.JoinHead || q.Kind == linkmsg.JoinHeads || q.Kind == linkmsg.JoinAdmin
+	joined := linkmsg.Joined{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: s.Release}
+	aboutHeads := q.Kind == linkmsg.JoinHead || q.Kind == linkmsg.JoinHeads || q.Kind == linkmsg.JoinChange || q.Kind == linkmsg.JoinAdmin
 	if q.Node == (ids.Node{}) && !aboutHeads {
 		return a, fault.New(fault.BadRequest, "the request of %s names no node", who)
 	}
 	if text := linkmsg.OtherRelease("the node at "+who, q.Release, s.Release); text != "" && q.Kind == linkmsg.JoinNode {
 		s.Log.Warn(text, "node", q.Node)
 	}
-	joined := linkmsg.Joined{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: s.Release}
 	switch q.Kind {
+	case linkmsg.JoinAdmin:
+		err = s.admin(ctx, who, &ask, &q, &joined)
 	case linkmsg.JoinEnded:
 		err = s.ended(ctx, &q)
 	case linkmsg.JoinHeads:
 		var leads bool
 		joined.Status, leads = s.Heads.Status()
 		joined.NotLeader = !leads
-	case linkmsg.JoinAdmin:
+	case linkmsg.JoinChange:
 		var done bool
 		done, err = s.Heads.Change(ctx, q.Change, q.Head.Number, q.Given)
 		joined.NotLeader = !done
@@ -91,10 +99,10 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 		var id pki.Identity
 		if id, err = s.identity(ctx, &q); err == nil {
 			joined.Identity = id.String()
-			err = s.certify(id, ask.Request, &a)
+			a.Cert, a.Authorities, err = s.Sign(ask.Request, id)
 		}
-		if q.Kind == linkmsg.JoinHead && s.Authority != nil {
-			joined.Sealed = s.Authority.Seal(s.Tokens()[0])
+		if err == nil && q.Kind == linkmsg.JoinHead {
+			joined.Sealed, err = s.Sealed()
 		}
 	}
 	joined.Heads = s.Heads.Heads()
@@ -137,15 +145,21 @@ func (s *Server) identity(ctx context.Context, q *linkmsg.Join) (pki.Identity, e
 	return id, nil
 }
 
-// certify signs what the identity needs.
-func (s *Server) certify(id pki.Identity, request []byte, a *pki.Answer) (err error) {
-	if s.Authority == nil {
-		return nil
+// admin does what somebody asks for who looks after the keys.
+func (s *Server) admin(ctx context.Context, who string, ask *pki.Ask, q *linkmsg.Join, joined *linkmsg.Joined) (err error) {
+	if s.Admin == nil {
+		return fault.New(fault.BadRequest, "this head does not know the request %.40q", q.Kind)
 	}
-	a.Authorities = [][]byte{s.Authority.Certificate()}
-	a.Cert, err = s.Authority.Sign(request, id, time.Now())
+	s.Log.Info("somebody looks after the keys", "from", who, "request", string(q.Admin.Op))
+	joined.Admin, err = s.Admin(ctx, ask.Proved, q.Admin)
+	if errors.Is(err, ErrNotLeader) {
+		joined.NotLeader, err = true, nil
+	}
 	return err
 }
+
+// ErrNotLeader is the error of Admin on a head that does not lead.
+var ErrNotLeader = errors.New("only the head that leads changes the keys")
 
 // ended takes a warden's word that its node is gone. A node that has never registered is none.
 func (s *Server) ended(ctx context.Context, q *linkmsg.Join) error {

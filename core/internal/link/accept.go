@@ -42,6 +42,9 @@ func (l *Links) listened(c net.Conn) {
 	if _, ok := c.(*net.UnixConn); !ok {
 		s, err := l.gate.Enter(l.ctx, c)
 		if err != nil {
+			if !errors.Is(err, context.Canceled) {
+				l.log.Warn("a connection was turned away", "why", err)
+			}
 			return // it is closed
 		}
 		c = s

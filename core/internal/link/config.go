@@ -114,6 +114,8 @@ type Config struct {
 	// Down hears that a session is lost, after all its streams have ended. The error is an *EndError.
 	Down func(node uint32, why error)
 
+	// Fits returns why a member may not be at the other end, whichever side has dialed: its role and its number do not fit this process. Nil: all fit.
+	Fits func(peer pki.Identity) error
 	// Admit refuses members that must not connect, with a reason that they are told. Nil admits all.
 	Admit func(peer pki.Identity) error
 	// Declared hears that another process has refused this one because its node was declared dead, each time. It may be nil.
@@ -140,6 +142,9 @@ func (c *Config) complete() error {
 	}
 	if c.Admit == nil {
 		c.Admit = func(pki.Identity) error { return nil }
+	}
+	if c.Fits == nil {
+		c.Fits = func(pki.Identity) error { return nil }
 	}
 	if c.Keep == nil {
 		c.Keep = func(uint32) bool { return false }

@@ -86,6 +86,28 @@ func (l *Links) Dead(node uint32) {
 	k.kill(ErrDead)
 }
 
+// Redial closes all connections. Those of sessions begin anew at once, and go on with what was under way; bulk connections have ended.
+// What a connection was checked by when it began may not count any more.
+func (l *Links) Redial() {
+	for _, k := range l.all() {
+		for _, c := range k.bulkConns() {
+			c.sever()
+		}
+		if s, _ := k.current(); s != nil {
+			s.sever()
+		}
+	}
+}
+
+func (l *Links) all() (all []*Link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range l.nodes {
+		all = append(all, k)
+	}
+	return all
+}
+
 // Close ends all sessions and connections, and waits until the goroutines have ended, those of the functions in Config included.
 // It does not call Down, and the other nodes hear nothing: to them this node has no path.
 func (l *Links) Close() {

@@ -212,12 +212,16 @@ func TestLinks_Accept_ToldWhyItRefuses(t *testing.T) {
 		"purpose":    {greeting{9, 2, nil}, identity(1), "purpose 9"},
 		"hello":      {greeting{forLink, 2, []byte("short")}, identity(1), "it has 5 bytes"},
 		"admit":      {greeting{forBulk, 2, nil}, identity(1), "has been revoked"},
+		"role":       {greeting{forBulk, 2, nil}, identity(1), "nothing to say to a node"},
 	} {
 		for _, kind := range []string{"plain", "unix"} {
 			n := newNetwork(t, kind)
 			n.node(2, func(c *Config) {
-				if name == "admit" {
+				switch name {
+				case "admit":
 					c.Admit = func(pki.Identity) error { return admit }
+				case "role":
+					c.Fits = func(pki.Identity) error { return errors.New("it has nothing to say to a node") }
 				}
 			})
 			liar := n.node(1, func(c *Config) { c.Self = x.self })
@@ -241,6 +245,19 @@ func TestLinks_Accept_ToldWhyItRefuses(t *testing.T) {
 				t.Errorf("%s: it is not closed: %v", name, err)
 			}
 			nc.Close()
+		}
+	}
+}
+
+func TestLinks_RoleOfTheDialedEndDoesNotFit_IsRefused(t *testing.T) {
+	for _, kind := range []string{"tls", "plain", "unix"} {
+		n := newNetwork(t, kind)
+		a := n.node(1, func(c *Config) {
+			c.Fits = func(peer pki.Identity) error { return fmt.Errorf("a %s has nothing to say here", peer.Role) }
+		})
+		n.node(2, nil)
+		if _, err := to(t, a, 2).Bulk(t.Context()); !errors.Is(err, ErrStranger) || !strings.Contains(err.Error(), "a node has nothing to say here") {
+			t.Errorf("%s: %v", kind, err)
 		}
 	}
 }

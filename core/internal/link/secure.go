@@ -240,6 +240,9 @@ func (l *Links) ours(peer pki.Identity) error {
 	case peer.Number == self.Number:
 		return fmt.Errorf("%w: both ends have number %d", ErrStranger, self.Number)
 	}
+	if err := l.c.Fits(peer); err != nil {
+		return fmt.Errorf("%w: %w", ErrStranger, err)
+	}
 	return nil
 }
 

@@ -274,3 +274,12 @@ func (s *session) detached(id resume.ConnID, why error) {
 		return nil
 	})
 }
+
+// sever breaks the connections of the session, which then dials again if there must be one.
+func (s *session) sever() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		c.under.Close() // its reader notices
+	}
+}

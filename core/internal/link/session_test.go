@@ -347,3 +347,51 @@ func (s *syncedText) text() string {
 	defer s.mu.Unlock()
 	return s.b.String()
 }
+
+func TestLinks_Redial_ConnectionsAreNewAndNothingIsLost(t *testing.T) {
+	for _, kind := range []string{"plain", "tls"} {
+		n := newNetwork(t, kind)
+		a, _ := n.node(1, nil), n.node(2, nil)
+		k := to(t, a, 2)
+		s, err := k.Open([]byte("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bulk, err := k.Bulk(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range byte(3) {
+			if _, err := s.Write([]byte{i}); err != nil {
+				t.Fatal(err)
+			}
+			before := connectionOf(k)
+			a.Redial()
+			var got [1]byte
+			if _, err := io.ReadFull(s, got[:]); err != nil || got[0] != i {
+				t.Fatalf("%s: %d is answered with %d, %v", kind, i, got[0], err)
+			}
+			if _, err := s.Write([]byte{9}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(s, got[:]); err != nil || got[0] != 9 {
+				t.Fatalf("%s: %d, %v", kind, got[0], err)
+			}
+			if i > 0 && before != nil && connectionOf(k) == before {
+				t.Errorf("%s: the connection is the one before", kind)
+			}
+		}
+		if _, err := bulk.Read(make([]byte, 1)); err == nil {
+			t.Errorf("%s: the bulk connection goes on", kind)
+		}
+		s.Close()
+	}
+}
+
+// connectionOf returns the connection that a link has now.
+func connectionOf(k *Link) *conn {
+	s, _ := k.current()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
+}

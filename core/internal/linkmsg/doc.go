@@ -17,6 +17,7 @@
 //	objects.go  what the daemons of two nodes say about objects
 //	jobs.go     what a node asks about a job before it starts an actor of it
 //	output.go   what workers write, on its way to the node of their driver
+//	keys.go     certificates, tokens and authorities that are replaced
 //	fault.go    errors that keep their identity on the way
 //	encode.go   bodies to bytes and back, with bounds
 //

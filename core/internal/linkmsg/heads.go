@@ -86,5 +86,6 @@ type Member struct {
 	Stored    uint64 `msgpack:"stored"`  // the last index that is on its disk
 	Applied   uint64 `msgpack:"applied"` // the last index that its state shows
 	Term      uint64 `msgpack:"term"`
+	Keys      uint64 `msgpack:"keys"`    // the version of the keyring that it has
 	ContactMs int64  `msgpack:"contact"` // how long ago it has heard the leader; -1: never
 }

@@ -12,12 +12,13 @@ type JoinKind string
 
 // The kinds.
 const (
-	JoinNode  JoinKind = "node"  // a number for a new node
-	JoinRenew JoinKind = "renew" // a new certificate for a node that has a number
-	JoinEnded JoinKind = "ended" // to say that a node has ended, with all its processes
-	JoinHead  JoinKind = "head"  // a number for a further head
-	JoinHeads JoinKind = "heads" // to know where the heads are, and what they do
-	JoinAdmin JoinKind = "admin" // to have the heads do something: see HeadChange
+	JoinNode   JoinKind = "node"   // a number for a new node
+	JoinRenew  JoinKind = "renew"  // a new certificate for a node that has a number
+	JoinEnded  JoinKind = "ended"  // to say that a node has ended, with all its processes
+	JoinHead   JoinKind = "head"   // a number for a further head
+	JoinHeads  JoinKind = "heads"  // to know where the heads are, and what they do
+	JoinChange JoinKind = "change" // to have the heads do something: see HeadChange
+	JoinAdmin  JoinKind = "admin"  // to look after the cluster's keys
 )
 
 // HeadChange is what an administrator wants of the heads.
@@ -40,9 +41,10 @@ type Join struct {
 	Node   ids.Node `msgpack:"node"`
 	Reason string   `msgpack:"reason"` // JoinEnded: how the node has ended
 
-	Head   HeadAt     `msgpack:"head,omitempty"`   // JoinHead: its name and its addresses. JoinAdmin: the number
-	Given  bool       `msgpack:"given,omitempty"`  // JoinAdmin: Head has a number
-	Change HeadChange `msgpack:"change,omitempty"` // JoinAdmin
+	Head   HeadAt     `msgpack:"head,omitempty"`   // JoinHead: its name and its addresses. JoinChange: the number
+	Given  bool       `msgpack:"given,omitempty"`  // JoinChange: Head has a number
+	Change HeadChange `msgpack:"change,omitempty"` // JoinChange
+	Admin  Admin      `msgpack:"admin"`            // JoinAdmin: what is wanted
 }
 
 // Joined is the head's answer.
@@ -53,10 +55,12 @@ type Joined struct {
 
 	Identity string `msgpack:"identity"` // of the node or head, as pki.Identity.String; else empty
 
+	Admin AdminAnswer `msgpack:"admin"`
+
 	Heads     Heads        `msgpack:"heads"`                // as this head knows them
 	Status    []HeadStatus `msgpack:"status,omitempty"`     // JoinHeads, of the head that leads
 	Sealed    []byte       `msgpack:"sealed,omitempty"`     // JoinHead: the authority, sealed with the token
-	NotLeader bool         `msgpack:"not_leader,omitempty"` // JoinHeads and JoinAdmin: the head that leads has to be asked
+	NotLeader bool         `msgpack:"not_leader,omitempty"` // JoinHeads and JoinChange: the head that leads has to be asked
 }
 
 // HeadStatus is what the leading head knows of a head.

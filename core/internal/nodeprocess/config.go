@@ -42,6 +42,7 @@ type MemberConfig struct {
 	Listen   string              `json:"listen"`           // HOST:PORT for other nodes; port 0: a free one
 	Insecure bool                `json:"insecure,omitempty"`
 	Token    process.TokenSource `json:"token"`
+	Web      *process.WebConfig  `json:"web,omitempty"` // nil: nothing is served over HTTP
 }
 
 // Shares of the machine's memory, as in Ray.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/objects"
@@ -63,7 +64,7 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := slog.New(complaints.Bound(slog.NewTextHandler(os.Stderr, nil)))
 	o, err := c.options(dir, log)
 	if err == nil {
 		err = o.Check()

@@ -7,6 +7,6 @@
 //
 // # Goroutines and locks
 //
-// A member has a goroutine that accepts connections of other nodes and one that renews its certificate. The others belong to the
+// A member has a goroutine that accepts connections of other nodes one that renews its certificate, and one that does so when a head wants it (keys.go). The others belong to the
 // packages that are joined here. member.mu guards what the head has told of nodes; nothing is called with it held.
 package nodeprocess

@@ -15,6 +15,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/planted"
@@ -31,13 +32,14 @@ type member struct {
 	conf     *MemberConfig
 	identity pki.Identity
 	cert     *process.Certificate // nil without TLS
+	keys     *pki.Keys            // of the certificate; nil without TLS
 	asks     *join.Client
 	log      *slog.Logger
 	listener net.Listener
 	links    *link.Links
 	head     *headlink.Client
 	heads    *headList
-	session  string // the folder of the session
+	session  string          // the folder of the session
 	ctx      context.Context // ends with close
 	stop     context.CancelFunc
 	work     sync.WaitGroup
@@ -47,6 +49,12 @@ type member struct {
 	mu    sync.Mutex
 	nodes map[uint32]record.Node // of the cluster, as the head has told
 	dead  string                 // why the cluster has declared this node dead; empty: it has not
+
+	// See keys.go.
+	rekey       chan rekeying         // heads want this node to get a new certificate
+	gone        map[uint32]bool       // members that were revoked
+	headPeers   map[uint32]*wire.Peer // the control streams with the heads
+	authorities int                   // how many there were at the last renewal
 }
 
 // joinCluster makes a new node a member: it listens for other nodes, and gets a number and a certificate from a head. The address
@@ -70,10 +78,11 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	if err != nil {
 		return nil, joinError(token, err)
 	}
-	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, warning: got.Warning, listener: listener, nodes: map[uint32]record.Node{}}
+	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, warning: got.Warning, listener: listener,
+		nodes: map[uint32]record.Node{}, gone: map[uint32]bool{}, rekey: make(chan rekeying, 2*linkmsg.MaxHeads), headPeers: map[uint32]*wire.Peer{}}
 	m.heads, m.session = newHeadList(c.Socket, c.Heads, got.Heads), o.SessionDir
-	if got.Keys != nil {
-		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
+	if m.keys = got.Keys; got.Keys != nil {
+		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return m.renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent
@@ -90,7 +99,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	direct.Prepare()
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
-		Relay: m.relay, Serve: m.serve,
+		Fits: process.Fits(pki.RoleNode, m.heads.has), Admit: m.admit, Relay: m.relay, Serve: m.serve,
 		Bulk:    func(from uint32, c net.Conn) { m.daemon.ServeObjects(from, c) },
 		Control: m.control,
 		Down: func(node uint32, why error) {
@@ -131,6 +140,7 @@ func (m *member) connect(ctx context.Context, d *daemon.Daemon, n record.Node) e
 	go m.cert.Renew(m.ctx, m.log)
 	m.work.Go(m.followHeads)
 	m.work.Go(m.converse)
+	go m.rekeys(m.ctx)
 	n.Number = m.identity.Number
 	n.Links = []string{net.JoinHostPort(n.Address, fmt.Sprint(m.listener.Addr().(*net.TCPAddr).Port))}
 	ctx, cancel := context.WithTimeout(ctx, registerLimit)
@@ -173,7 +183,8 @@ func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
 		m.daemon.NodeConnected(from, p)
 		return func(msg *wire.Message) { m.daemon.NodeMessage(from, msg) }
 	}
-	return process.Handler(m.headSays)
+	m.headConnected(from, p)
+	return process.Handler(func(msg *wire.Message) bool { return m.keysMessage(msg) || m.headSays(msg) })
 }
 
 // resolve returns where a node is dialed.

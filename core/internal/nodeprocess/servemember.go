@@ -3,12 +3,14 @@ package nodeprocess
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/signal"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 )
 
@@ -46,6 +48,12 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 	}
 	d.SetHead(m.head)
 	d.Serve()
+	health, err := c.Member.Web.Serve(m.health(d), m.tokens, o.Log)
+	if err != nil {
+		m.withdraw()
+		return err
+	}
+	defer health.Close()
 	said, err := json.Marshal(Said{Node: o.Node.String(), Number: o.Number, Warnings: m.warnings(ctx, self)})
 	if err != nil {
 		return err
@@ -59,4 +67,26 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 		return nil
 	}
 	return m.declared()
+}
+
+// health says whether this node is well, under the paths at which Ray's nodes do.
+func (m *member) health(d *daemon.Daemon) map[string]func() error {
+	well := func() error {
+		select {
+		case <-d.Stopping():
+			return errors.New("the node ends")
+		default:
+			return m.declared()
+		}
+	}
+	return map[string]func() error{"/api/local_raylet_healthz": well, "/api/healthz": well}
+}
+
+// tokens returns the token that this machine has now.
+func (m *member) tokens() []pki.Token {
+	t, err := m.conf.Token.Read()
+	if err != nil {
+		return nil
+	}
+	return []pki.Token{t}
 }

@@ -16,20 +16,17 @@ import (
 
 // Validity of certificates.
 const (
-	backdate          = 48 * time.Hour // how far the clocks of two machines may differ
-	certificateLife   = 30 * 24 * time.Hour
-	authorityLife     = 10 * 365 * 24 * time.Hour
-	maxRequest        = 2 << 10 // bytes of a certificate request
-	maxSealed         = 4 << 10 // bytes of a sealed authority
-	maxSerialBits     = 128
-	sealedVersion     = 1
-	sealedFixedLength = len(Cluster{}) + ed25519.SeedSize
+	backdate        = 48 * time.Hour // how far the clocks of two machines may differ
+	certificateLife = 30 * 24 * time.Hour
+	authorityLife   = 10 * 365 * 24 * time.Hour
+	maxRequest      = 2 << 10 // bytes of a certificate request
+	maxSerialBits   = 128
 )
 
 // Errors of an authority.
 var (
 	ErrBadRequest = errors.New("unusable certificate request")
-	ErrSealed     = errors.New("sealed authority cannot be opened")
+	ErrSealed     = errors.New("it cannot be opened")
 )
 
 // Authority signs the certificates of one cluster.
@@ -115,46 +112,26 @@ func (a *Authority) Sign(request []byte, id Identity, now time.Time) ([]byte, er
 	return der, nil
 }
 
-// Seal encrypts the authority under the token. Each call gives other bytes.
-func (a *Authority) Seal(t Token) []byte {
-	plain := append(append(a.cluster[:len(a.cluster):len(a.cluster)], a.key.Seed()...), a.cert.Raw...)
-	box := sealer(t)
+// sealWith encrypts and authenticates bytes, and what stands before them.
+func sealWith(key, plain, before []byte) []byte {
+	box := boxOf(key)
 	nonce := make([]byte, box.NonceSize())
 	_, _ = rand.Read(nonce)
-	head := []byte{sealedVersion}
-	return box.Seal(append(head, nonce...), nonce, plain, head)
+	return box.Seal(nonce, nonce, plain, before)
 }
 
-// OpenAuthority decrypts what Seal has made under the same token.
-func OpenAuthority(sealed []byte, t Token) (*Authority, error) {
-	box := sealer(t)
-	if len(sealed) < 1+box.NonceSize() || len(sealed) > maxSealed {
-		return nil, fmt.Errorf("%w: it has %d bytes", ErrSealed, len(sealed))
+// openWith decrypts what sealWith has made.
+func openWith(key, sealed, before []byte) ([]byte, error) {
+	box := boxOf(key)
+	if len(sealed) < box.NonceSize() {
+		return nil, ErrSealed
 	}
-	if sealed[0] != sealedVersion {
-		return nil, fmt.Errorf("%w: it has version %d, this program reads version %d", ErrSealed, sealed[0], sealedVersion)
-	}
-	nonce, body := sealed[1:1+box.NonceSize()], sealed[1+box.NonceSize():]
-	plain, err := box.Open(nil, nonce, body, sealed[:1])
-	if err != nil {
-		return nil, fmt.Errorf("%w: the %v is not the one that it was sealed with, or the bytes are damaged", ErrSealed, t)
-	}
-	if len(plain) < sealedFixedLength {
-		return nil, fmt.Errorf("%w: it holds %d bytes", ErrSealed, len(plain))
-	}
-	a := &Authority{cluster: Cluster(plain[:len(Cluster{})]), key: ed25519.NewKeyFromSeed(plain[len(Cluster{}):sealedFixedLength])}
-	if a.cert, err = x509.ParseCertificate(plain[sealedFixedLength:]); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSealed, err)
-	}
-	if public, ok := a.cert.PublicKey.(ed25519.PublicKey); !ok || !public.Equal(a.key.Public()) {
-		return nil, fmt.Errorf("%w: its key is not that of its certificate", ErrSealed)
-	}
-	return a, nil
+	return box.Open(nil, sealed[:box.NonceSize()], sealed[box.NonceSize():], before)
 }
 
-// sealer returns the cipher of a token.
-func sealer(t Token) cipher.AEAD {
-	block, err := aes.NewCipher(t.derive("sealed authority"))
+// boxOf returns the cipher of a key.
+func boxOf(key []byte) cipher.AEAD {
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		panic(err) // the key has the right length
 	}

@@ -125,54 +125,6 @@ func TestSign_RequestThatIsNoneOfOurs_IsRefused(t *testing.T) {
 	}
 }
 
-func TestSeal_OpenedWithTheToken_IsTheSameAuthority(t *testing.T) {
-	a := newAuthority(t, Cluster{9})
-	sealed := a.Seal(fixed(1))
-	b, err := OpenAuthority(sealed, fixed(1))
-	if err != nil || b.Cluster() != a.Cluster() || !b.key.Equal(a.key) || !bytes.Equal(b.Certificate(), a.Certificate()) {
-		t.Fatalf("another one: %v", err)
-	}
-	k := member(t, a, RoleNode, 1)
-	enroll(t, k, b, Identity{Cluster: Cluster{9}, Role: RoleNode, Number: 2}, time.Now())
-	if bytes.Equal(sealed, a.Seal(fixed(1))) {
-		t.Error("sealed twice it is the same bytes: the nonce repeats")
-	}
-	if bytes.Contains(sealed, a.key.Seed()) || bytes.Contains(sealed, a.Certificate()[20:60]) {
-		t.Error("what is sealed can be read")
-	}
-}
-
-func TestOpenAuthority_OtherTokenOrChangedBytes_Fails(t *testing.T) {
-	sealed := newAuthority(t, Cluster{9}).Seal(fixed(1))
-	_, err := OpenAuthority(sealed, fixed(2))
-	if !errors.Is(err, ErrSealed) || !strings.Contains(err.Error(), "file 2") {
-		t.Errorf("with another token: %v", err)
-	}
-	for i := range sealed {
-		changed := bytes.Clone(sealed)
-		changed[i] ^= 1 << (i % 8)
-		if _, err := OpenAuthority(changed, fixed(1)); !errors.Is(err, ErrSealed) {
-			t.Fatalf("byte %d changed: %v", i, err)
-		}
-		if _, err := OpenAuthority(sealed[:i], fixed(1)); !errors.Is(err, ErrSealed) {
-			t.Fatalf("cut at byte %d: %v", i, err)
-		}
-	}
-	if _, err := OpenAuthority(make([]byte, maxSealed+1), fixed(1)); !errors.Is(err, ErrSealed) {
-		t.Errorf("large: %v", err)
-	}
-	box := sealer(fixed(1)) // what only a holder of the token can make
-	for name, plain := range map[string][]byte{
-		"nothing": {}, "no certificate": make([]byte, sealedFixedLength), "key of another": append(make([]byte, sealedFixedLength), newAuthority(t, Cluster{}).Certificate()...),
-	} {
-		nonce := make([]byte, box.NonceSize())
-		made := box.Seal(append([]byte{sealedVersion}, nonce...), nonce, plain, []byte{sealedVersion})
-		if _, err := OpenAuthority(made, fixed(1)); !errors.Is(err, ErrSealed) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 func TestInstall_CertificateOfAnother_IsRefusedAndNothingChanges(t *testing.T) {
 	a, other := newAuthority(t, Cluster{1}), newAuthority(t, Cluster{1})
 	k, thief := member(t, a, RoleNode, 1), member(t, a, RoleNode, 2)
@@ -267,17 +219,6 @@ func FuzzIdentity(f *testing.F) {
 		}
 		if err != nil && (id != Identity{} || !errors.Is(err, ErrBadIdentity)) {
 			t.Fatalf("%q: %v, %v", text, id, err)
-		}
-	})
-}
-
-// FuzzOpenAuthority opens what only looks sealed.
-func FuzzOpenAuthority(f *testing.F) {
-	f.Add([]byte{sealedVersion})
-	f.Add(newAuthority(f, Cluster{1}).Seal(fixed(2)))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if a, err := OpenAuthority(b, fixed(1)); err == nil || a != nil {
-			t.Fatal("opened")
 		}
 	})
 }

@@ -38,17 +38,19 @@
 // the cluster's authorities; there may be two while one replaces the other. A connection is
 // checked when it begins. Sessions are never resumed, so each connection is checked anew.
 //
-// Seal encrypts the authority under the token, so that the state of the heads can hold it.
+// A Keyring has the tokens and the authorities that count, and the members that were revoked. Seal encrypts it under each of its tokens, so that
+// the state of the heads can hold it. Its methods return the next keyring; package trust says when.
 //
 // # Bounds
 //
 // Before a process has proved something it may send strangerBytes in strangerTime, and Gate
 // lets strangerCount such processes in at a time. A frame before the proof has at most
-// MaxFrame bytes.
+// MaxFrame bytes. An address of which freeFailures connections have proved nothing is turned away, but for failureRate
+// connections a second: each one costs a handshake. The table of addresses has mostAddresses.
 //
 // # Rules of the package
 //
 // The package opens no sockets and starts no goroutines, apart from a timer of Gate.Enter. It
-// reads time.Now and crypto/rand. Gate.mu is its only lock and nothing is called with it held.
+// reads time.Now and crypto/rand. Gate.mu and failures.mu are its only locks, and nothing is called with one held.
 // Keys.Install may be called while connections begin.
 package pki

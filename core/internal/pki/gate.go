@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,10 +27,14 @@ type Gate struct {
 	mu    sync.Mutex
 	open  []*Stranger   // in the order in which they came
 	freed chan struct{} // closed and made anew when a place becomes free
+
+	failures failures
 }
 
 // NewGate returns one with all places free.
-func NewGate() *Gate { return &Gate{freed: make(chan struct{})} }
+func NewGate() *Gate {
+	return &Gate{freed: make(chan struct{}), failures: failures{from: map[netip.Addr]*budget{}}}
+}
 
 // Stranger is a connection whose other end has not proved anything yet. Its reads fail when
 // it has sent too much, and no deadline of it is later than the end of its time. Known lifts
@@ -37,17 +42,26 @@ func NewGate() *Gate { return &Gate{freed: make(chan struct{})} }
 type Stranger struct {
 	net.Conn
 	gate  *Gate
+	from  netip.Addr // that its failure counts for
 	since time.Time
 	left  atomic.Int64 // bytes that it may send; negative: it is known
+	ended sync.Once    // by Close
 }
 
 // ErrPlaceLost is the error of a connection that has proved itself after it had lost its place.
 var ErrPlaceLost = errors.New("closed to make room for others that join")
 
+// ErrTooMany is the error of a connection from an address of which too many have proved nothing.
+var ErrTooMany = errors.New("too many connections of this address have proved nothing")
+
 // Enter gives a connection a place, and waits for one while there is none. The caller then
-// calls Known, or closes the Stranger. When Enter fails, it has closed the connection.
+// calls Known, or closes the Stranger. When Enter fails, it has closed the connection: with ErrTooMany at once.
 func (g *Gate) Enter(ctx context.Context, c net.Conn) (*Stranger, error) {
-	s := &Stranger{Conn: c, gate: g}
+	s := &Stranger{Conn: c, gate: g, from: sourceOf(c)}
+	if g.failures.over(s.from, time.Now()) {
+		c.Close()
+		return nil, fmt.Errorf("%s: %w", c.RemoteAddr(), ErrTooMany)
+	}
 	s.left.Store(strangerBytes)
 	for entered := false; !entered; {
 		var wait time.Duration
@@ -152,6 +166,11 @@ func (s *Stranger) bound(t time.Time) time.Time {
 
 // Close gives the place back and closes the connection.
 func (s *Stranger) Close() error {
+	s.ended.Do(func() {
+		if s.left.Load() >= 0 {
+			s.gate.failures.add(s.from, time.Now())
+		}
+	})
 	s.gate.leave(s)
 	return s.Conn.Close()
 }

@@ -106,6 +106,7 @@ func (c Channel) hear(tokens []Token) (said [][]byte, used Token, ask Ask, err e
 			if err != nil {
 				return fail(fmt.Errorf("request of %s: %w", c.peer(), err))
 			}
+			ask.Proved = t
 			return [][]byte{theirs, ours, bytes.Clone(asked)}, t, ask, nil
 		}
 	}

@@ -57,6 +57,8 @@ func (e *RefusedError) Error() string {
 type Ask struct {
 	Request []byte // for a certificate, from Keys.Request; empty on a channel without TLS
 	Body    []byte // of the caller's
+
+	Proved Token // at the head: which of its tokens the process has
 }
 
 // Answer is what a head gives a process that it lets in.

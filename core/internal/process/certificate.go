@@ -20,11 +20,8 @@ func NewCertificate(keys *pki.Keys, next func(ctx context.Context) error) *Certi
 	return &Certificate{keys, next}
 }
 
-// OwnCertificate returns the certificate that a head signs for itself; nil without an authority.
-func OwnCertificate(a *pki.Authority, self pki.Identity) (*Certificate, error) {
-	if a == nil {
-		return nil, nil
-	}
+// OwnCertificate returns the certificate that a head signs for itself.
+func OwnCertificate(self pki.Identity, sign func(request []byte, id pki.Identity) (cert []byte, authorities [][]byte, err error)) (*Certificate, error) {
 	keys, err := pki.NewKeys()
 	if err != nil {
 		return nil, err
@@ -35,13 +32,21 @@ func OwnCertificate(a *pki.Authority, self pki.Identity) (*Certificate, error) {
 		if err != nil {
 			return err
 		}
-		cert, err := a.Sign(request, self, time.Now())
+		cert, authorities, err := sign(request, self)
 		if err == nil {
-			_, err = keys.Install(cert, [][]byte{a.Certificate()})
+			_, err = keys.Install(cert, authorities)
 		}
 		return err
 	}
 	return c, c.next(context.Background())
+}
+
+// Now gets a new certificate at once.
+func (c *Certificate) Now(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	return c.next(ctx)
 }
 
 // TLS returns what link.Config.TLS is to be; nil without TLS.

@@ -63,6 +63,7 @@ def parts(seed: int, programs: int, variant: str, only: list[str], bugs: list[st
         "answers": Part("the head's answers are lost", [*module, "chaos.answers", "--seed", str(seed)]),
         "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes", *bugs]),
         "gobugs": Part("bugs that Go tests find", [*module, "chaos.planted", variant, str(seed), "go", *bugs]),
+        "attacks": Part("attacks on every port", [*module, "chaos.attacks"]),
         "slow": Part("tests that take long", [*module, "pytest", "-q", "--slow", "-m", "slow", str(ROBUST)]),
     }
     return [part for name, part in found.items() if name in only or not only]
@@ -77,7 +78,8 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "only",
         nargs="*",
-        help="storm, sweep, far, planted, soak, nodes, returned, answers, nodebugs, gobugs, slow; all if none is named",
+        help="storm, sweep, far, planted, soak, nodes, returned, answers, nodebugs, gobugs, attacks, slow; "
+        "all if none is named",
     )
     parser.add_argument(
         "--bugs", default="", help="which bugs the parts planted, nodebugs and gobugs plant; all if none is named"

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"crypto/tls"
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/pki"
+)
+
+// roles shows certificates that are right, of members that may not do what they do.
+func (a *attacker) roles() error {
+	authority, err := a.authority()
+	if err != nil {
+		return err
+	}
+	member, err := a.joined()
+	if err != nil {
+		return err
+	}
+	if err := a.learn(member); err != nil {
+		return err
+	}
+	now, id := time.Now(), member.Identity
+	as := func(role pki.Role, number uint32) pki.Identity {
+		return pki.Identity{Cluster: id.Cluster, Generation: id.Generation, Role: role, Number: number}
+	}
+	const nobody = 1 << 30
+	try := func(name string, p port, to uint32, id pki.Identity) error {
+		var certificate tls.Certificate
+		certificate, err := signed(authority, id, now)
+		if err != nil {
+			return err
+		}
+		a.count(name, 1)
+		in, answer, err := shown(p, to, id, certificate)
+		if err == nil && in {
+			a.breach("%s: the %s port lets it in; it says %q", name, p.kind, answer)
+		}
+		return err
+	}
+	for first := true; first || time.Now().Before(a.end); first = false {
+		for _, p := range a.linked() {
+			own := p.number
+			tries := map[string]error{
+				"a greeting for another member":  try("a greeting for another member", p, nobody, id),
+				"a node with the head's number":  try("a node with the head's number", p, own, as(pki.RoleNode, 0)),
+				"a head with a node's number":    try("a head with a node's number", p, own, as(pki.RoleHead, id.Number)),
+				"a node with the port's number":  try("a node with the port's number", p, own, as(pki.RoleNode, own)),
+				"a gateway with a node's number": try("a gateway with a node's number", p, own, as(pki.RoleGateway, id.Number)),
+			}
+			for _, err := range tries {
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package headprocess
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/headgroup"
+	"github.com/eagleray/eagleray/core/internal/join"
+	"github.com/eagleray/eagleray/core/internal/trust"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate"
+)
+
+// keyState is the state of the cluster as the keys need it. A head has them from its file before it has read its state, and only the head that leads changes
+// them. It is a trust.State.
+type keyState struct {
+	mu    sync.Mutex
+	file  *headgroup.File
+	state *raftstate.Node // nil: it is not open yet
+}
+
+func (k *keyState) open(state *raftstate.Node) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.state = state
+}
+
+func (k *keyState) now() (*raftstate.Node, []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.state, k.file.Keys
+}
+
+// Setting returns a setting of the state; of the keys what the file has while the state has none.
+func (k *keyState) Setting(name string) ([]byte, bool) {
+	state, keys := k.now()
+	if state != nil {
+		if b, known := state.Setting(name); known {
+			return b, true
+		}
+	}
+	return keys, name == trust.Setting && keys != nil
+}
+
+// PutSetting changes a setting in the state. Before the state is open, it changes the file.
+func (k *keyState) PutSetting(ctx context.Context, name string, value []byte) error {
+	state, _ := k.now()
+	if state == nil {
+		k.setFile(value)
+		return nil
+	}
+	reign := state.Reigns()
+	if reign == nil {
+		return join.ErrNotLeader
+	}
+	err := reign.PutSetting(ctx, name, value)
+	if errors.Is(err, raftstate.ErrDeposed) && !errors.Is(err, record.ErrMayHaveBeenApplied) {
+		return join.ErrNotLeader
+	}
+	return err
+}
+
+func (k *keyState) setFile(keys []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.file.Keys = keys
+}
+
+// ListNodes returns the nodes; none before the state is open.
+func (k *keyState) ListNodes() []record.Node {
+	if state, _ := k.now(); state != nil {
+		return state.ListNodes()
+	}
+	return nil
+}
+
+// NodeGone declares a node dead.
+func (k *keyState) NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error {
+	state, _ := k.now()
+	return state.NodeGone(ctx, id, reason, atMs)
+}
+
+// followKeys follows the keys in the state, which other heads may change, and keeps them in the file, until the context ends.
+func followKeys(ctx context.Context, state *raftstate.Node, keys *trust.Keeper, book *headgroup.Book) error {
+	for from := state.Now(); ; {
+		keys.Changed()
+		if sealed, known := state.Setting(trust.Setting); known {
+			book.SetKeys(sealed)
+		}
+		for {
+			batch, err := state.Watch(ctx, from)
+			if errors.Is(err, record.ErrCompacted) {
+				from = state.Now()
+				break
+			}
+			if err != nil {
+				return err
+			}
+			changed := slices.ContainsFunc(batch.Events, func(e record.Event) bool { return e.Kind == record.SettingPutEvent && e.Key == trust.Setting })
+			if from = batch.Next; changed {
+				break
+			}
+		}
+	}
+}

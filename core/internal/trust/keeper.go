@@ -1,0 +1,243 @@
+package trust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Setting is the setting of the cluster's state that has the keyring.
+const Setting = "keyring"
+
+// FormerSetting had the authority before there was a keyring.
+const FormerSetting = "authority"
+
+// State is what the keeper needs of the cluster's state. raftstate.Node has these methods.
+type State interface {
+	Setting(name string) ([]byte, bool)
+	PutSetting(ctx context.Context, name string, value []byte) error
+	ListNodes() []record.Node
+	NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error
+}
+
+// Links are the connections of the head. *link.Links has these methods.
+type Links interface {
+	Dead(node uint32) // ends all connections with a member, for ever
+	Redial()          // begins all connections anew
+}
+
+// Options are what a keeper is made of.
+type Options struct {
+	State    State
+	Cluster  pki.Cluster // of this head
+	Token    pki.Token   // that this head was started with
+	Insecure bool        // without TLS
+	Own      func() (pki.Token, error)
+	// IsHead reports whether a number is that of a head. Nil: there is one head, with number 0.
+	IsHead func(number uint32) bool
+	// Others reports whether all other heads have the keyring with that version. Nil: there are none.
+	Others func(version uint64) bool
+	Log      *slog.Logger
+}
+
+// Keeper keeps the keyring of a cluster.
+type Keeper struct {
+	o        Options
+	changing chan struct{} // has room for who makes a change
+	renew    func()        // the head's own certificate
+	links    Links         // set by Serve
+
+	mu    sync.Mutex
+	ring  *pki.Keyring
+	nodes map[uint32]*node
+	asked uint64        // the number of the last question to the nodes
+	heard chan struct{} // closed, and made anew, when a node has said something
+}
+
+// node is what a node has said on its present connection.
+type node struct {
+	peer  *wire.Peer
+	have  uint64 // the version of the keyring that it has; 0: it has not said anything yet
+	token int    // which token its machine has; 0: none of the cluster's
+	asked uint64 // the last question that it has answered with a renewal
+}
+
+// ErrOtherToken is the error of a head whose token is none of the cluster's.
+var ErrOtherToken = errors.New("the cluster that is kept here has another token")
+
+// Open opens the keyring that is in the state, or makes one.
+func Open(ctx context.Context, o Options) (*Keeper, error) {
+	k := &Keeper{o: o, changing: make(chan struct{}, 1), nodes: map[uint32]*node{}, heard: make(chan struct{}), renew: func() {}}
+	if sealed, known := o.State.Setting(Setting); known {
+		ring, err := pki.OpenKeyring(sealed, o.Token)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrOtherToken, err)
+		}
+		k.ring = ring
+		if ring.Cluster != o.Cluster {
+			return nil, fmt.Errorf("the keys of the cluster are those of cluster %s, and this is %s", ring.Cluster, o.Cluster)
+		}
+		if ring.Signer() != nil || o.Insecure {
+			return k, nil
+		}
+		// A cluster that went without TLS until now gets an authority.
+		fresh, err := pki.NewKeyring(o.Cluster, o.Token, false, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		fresh.Tokens, fresh.Version, fresh.Revoked = ring.Tokens, ring.Version+1, ring.Revoked
+		return k, k.put(ctx, fresh)
+	}
+	ring, err := pki.NewKeyring(o.Cluster, o.Token, o.Insecure, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if sealed, known := o.State.Setting(FormerSetting); known && !o.Insecure { // of a release before there were keyrings
+		a, err := pki.OpenAuthority(sealed, o.Token)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrOtherToken, err)
+		}
+		ring.Authorities = []*pki.Authority{a}
+	}
+	return k, k.put(ctx, ring)
+}
+
+// Sealed returns the keyring, sealed with its tokens.
+func (k *Keeper) Sealed() ([]byte, error) { return k.now().Seal() }
+
+// Version is that of the keyring that this head has.
+func (k *Keeper) Version() uint64 { return k.now().Version }
+
+// put stores a keyring, and takes it when it is stored.
+func (k *Keeper) put(ctx context.Context, ring *pki.Keyring) error {
+	sealed, err := ring.Seal()
+	if err == nil {
+		err = k.o.State.PutSetting(ctx, Setting, sealed)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the keys of the cluster: %w", err)
+	}
+	k.take(ring)
+	return nil
+}
+
+// change makes one change of the keyring.
+func (k *Keeper) change(ctx context.Context, how func(*pki.Keyring) (*pki.Keyring, error)) error {
+	select {
+	case k.changing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-k.changing }()
+	ring, err := how(k.now())
+	if err != nil || ring == nil {
+		return err
+	}
+	return k.put(ctx, ring)
+}
+
+// now returns the keyring. It is not changed.
+func (k *Keeper) now() *pki.Keyring {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ring
+}
+
+// take lets a keyring count from now on, and tells everybody.
+func (k *Keeper) take(ring *pki.Keyring) {
+	before, all := k.replace(ring)
+	if before == nil || ring.Version <= before.Version {
+		return
+	}
+	k.o.Log.Info("the keys of the cluster have changed", "version", ring.Version, "tokens", len(ring.Tokens), "authorities", len(ring.Authorities), "revoked", len(ring.Revoked))
+	k.renew()
+	for _, r := range ring.Revoked {
+		if k.links != nil && !before.IsRevoked(r.Number) {
+			k.links.Dead(r.Number)
+		}
+	}
+	asked := k.ask()
+	for _, n := range all {
+		k.tell(n, ring, asked)
+	}
+	if k.links != nil && len(ring.Authorities) < len(before.Authorities) {
+		k.links.Redial()
+	}
+}
+
+// replace notes a keyring unless there is a newer one, and returns the one before and the nodes that are connected.
+func (k *Keeper) replace(ring *pki.Keyring) (before *pki.Keyring, all []*node) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before = k.ring
+	if before == nil || ring.Version > before.Version {
+		k.ring = ring
+	}
+	for _, n := range k.nodes {
+		all = append(all, n)
+	}
+	return before, all
+}
+
+// Tokens returns those that count, the oldest one first.
+func (k *Keeper) Tokens() []pki.Token { return k.now().Tokens }
+
+// IsRevoked reports whether a member was revoked.
+func (k *Keeper) IsRevoked(number uint32) bool { return k.now().IsRevoked(number) }
+
+// Signs reports whether members have certificates.
+func (k *Keeper) Signs() bool { return k.now().Signer() != nil }
+
+// Sign returns a certificate, and all authorities. Without TLS there are none. A member that was revoked gets none.
+func (k *Keeper) Sign(request []byte, id pki.Identity) (cert []byte, authorities [][]byte, err error) {
+	cert, authorities, _, err = k.sign(request, id)
+	return cert, authorities, err
+}
+
+func (k *Keeper) sign(request []byte, id pki.Identity) (cert []byte, authorities [][]byte, version uint64, err error) {
+	ring := k.now()
+	if ring.IsRevoked(id.Number) && id.Role != pki.RoleHead {
+		return nil, nil, 0, fmt.Errorf("%s %d was revoked, so it gets no certificate", id.Role, id.Number)
+	}
+	if ring.Signer() == nil {
+		return nil, nil, ring.Version, nil
+	}
+	cert, err = ring.Signer().Sign(request, id, time.Now())
+	return cert, ring.Certificates(), ring.Version, err
+}
+
+// Renews sets how the head gets a new certificate of its own. It is called before Serve.
+func (k *Keeper) Renews(renew func()) { k.renew = renew }
+
+// Serve gives the keeper the connections that it ends. It is called before there are any.
+func (k *Keeper) Serve(links Links) {
+	k.links = links
+	for _, r := range k.now().Revoked {
+		links.Dead(r.Number)
+	}
+}
+
+// Changed takes a change of the state that another head has made.
+func (k *Keeper) Changed() {
+	sealed, known := k.o.State.Setting(Setting)
+	if !known {
+		return
+	}
+	var err error
+	for _, t := range append([]pki.Token{k.o.Token}, k.Tokens()...) {
+		var ring *pki.Keyring
+		if ring, err = pki.OpenKeyring(sealed, t); err == nil {
+			k.take(ring)
+			return
+		}
+	}
+	k.o.Log.Error("the keys of the cluster have changed, and this head cannot read them", "error", err)
+}
