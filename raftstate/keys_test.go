@@ -3,10 +3,13 @@ package raftstate
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 )
 
 // mustWrite changes a key and returns the version.
@@ -113,6 +116,52 @@ func TestNode_WatchKeys_WaitsAndGoesOn(t *testing.T) {
 	}
 	if a := <-got; !errors.Is(a.err, record.ErrClosed) {
 		t.Errorf("after the end: %+v", a)
+	}
+}
+
+// A change wakes the watches whom it concerns, and no others; a watch that is not concerned for long is woken so that it keeps up. Nobody is remembered who waits no more.
+func TestFSM_ManyWatches_OnlyThoseConcernedWake(t *testing.T) {
+	ctx, n := testContext(t), openLone(t)
+	var watches []*keyWatch
+	for i := range 100 {
+		_, w := n.fsm.keysSince(fmt.Sprintf("%02d/", i), 0)
+		watches = append(watches, w)
+	}
+	woken := func() (list []int) {
+		for i, w := range watches {
+			select {
+			case <-w.wake:
+				list = append(list, i)
+			default:
+			}
+		}
+		return list
+	}
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "07/a"})
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "07/a"})
+	l, err := n.GrantKeyLease(ctx, 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "42/a", Lease: l.ID})
+	if got := woken(); !slices.Equal(got, []int{7, 42}) || len(n.fsm.watches) != 98 {
+		t.Errorf("woken are %v, %d wait", got, len(n.fsm.watches))
+	}
+	n.fsm.unwatch(watches[8])
+	for range keyspace.ProgressAfter - 4 {
+		mustWrite(t, ctx, n, record.KeyWrite{Key: "none"})
+	}
+	if got := woken(); len(got) != 2 {
+		t.Errorf("woken are %v", got)
+	}
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "none"})
+	if got := woken(); len(got) != 99 || len(n.fsm.watches) != 0 {
+		t.Errorf("so that they keep up, %d are woken, and %d wait", len(got), len(n.fsm.watches))
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := n.WatchKeys(ended, "", n.fsm.machine.keys.Seq()); !errors.Is(err, context.Canceled) || len(n.fsm.watches) != 0 {
+		t.Errorf("after its end %d wait, %v", len(n.fsm.watches), err)
 	}
 }
 

@@ -21,10 +21,10 @@ func TestSince_ManyChanges_ForgetsTheOldest(t *testing.T) {
 	if !some || r.Compacted || len(r.List) != maxAnswer || r.List[0].Seq != 11 || r.Next != 10+maxAnswer {
 		t.Errorf("the oldest: %v %d up to %d", r.Compacted, len(r.List), r.Next)
 	}
-	if r, some := s.Since("other", s.Seq()-progressAfter+1); some || r.Compacted {
+	if r, some := s.Since("other", s.Seq()-ProgressAfter+1); some || r.Compacted {
 		t.Errorf("nothing that concerns the watcher: %+v", r)
 	}
-	if r, some := s.Since("other", s.Seq()-progressAfter); !some || r.Compacted || r.Next != s.Seq() || len(r.List) != 0 {
+	if r, some := s.Since("other", s.Seq()-ProgressAfter); !some || r.Compacted || r.Next != s.Seq() || len(r.List) != 0 {
 		t.Errorf("it makes no progress: %+v %v", r, some)
 	}
 	if r, some := s.Since("", s.Seq()+1); !some || !r.Compacted {
