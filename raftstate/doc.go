@@ -9,7 +9,7 @@
 //	Fresh    reads that show everything that was committed before   (mark)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
 //	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, dedup, results, image)
-//	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, internal/keyspace)
+//	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, keywatch, internal/keyspace)
 //
 // # The machine
 //

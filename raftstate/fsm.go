@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/eagleray/eagleray/core/record"
 )
 
 // fsm adapts the machine to raft. Apply, Snapshot and Restore are called from
@@ -17,7 +15,7 @@ type fsm struct {
 	machine *Machine
 	broken  error         // sticky: this member met a command that it does not know
 	applied chan struct{} // closed at the next command; nil while nobody waits
-	changed chan struct{} // closed at the next change of a key; nil while nobody waits
+	watches map[*keyWatch]struct{}
 
 	// What the log has grown by since compact was last told.
 	entries    int
@@ -33,7 +31,7 @@ type fsm struct {
 
 func newFSM(o Options, discard bool) *fsm {
 	return &fsm{
-		machine: NewMachine(), ring: newRing(o.KeptEvents), discard: discard,
+		machine: NewMachine(), watches: map[*keyWatch]struct{}{}, ring: newRing(o.KeptEvents), discard: discard,
 		maxEntries: o.CompactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
@@ -67,7 +65,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 	f.ring.add(events)
 	f.wake()
 	if f.machine.keys.Seq() != before {
-		f.wakeWatchers()
+		f.wakeWatches(before)
 	}
 	f.grow(len(l.Data))
 	return answer{result: result}
@@ -79,28 +77,6 @@ func (f *fsm) wake() {
 		close(f.applied)
 		f.applied = nil
 	}
-}
-
-// wakeWatchers wakes the callers that wait for a change of a key; the lock is held.
-func (f *fsm) wakeWatchers() {
-	if f.changed != nil {
-		close(f.changed)
-		f.changed = nil
-	}
-}
-
-// keysSince returns what there is to say of keys after a place, or a channel that is closed at the next change.
-func (f *fsm) keysSince(prefix string, from uint64) (record.KeyChanges, <-chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r, some := f.machine.keys.Since(prefix, from)
-	if some {
-		return r, nil
-	}
-	if f.changed == nil {
-		f.changed = make(chan struct{})
-	}
-	return r, f.changed
 }
 
 // grow counts how much the log has grown.
@@ -142,7 +118,7 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	f.machine = m
 	f.ring.reset(m.seq)
 	f.wake()
-	f.wakeWatchers()
+	f.wakeAllWatches()
 	return nil
 }
 

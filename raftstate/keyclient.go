@@ -38,35 +38,6 @@ func (n *Node) ListKeys(prefix string) (l record.KeyList) {
 	return l
 }
 
-// WatchKeys waits until there is something to say of the keys with the prefix after a place: changes, or that they are no longer
-// kept. The errors are record.ErrClosed and the context's.
-func (n *Node) WatchKeys(ctx context.Context, prefix string, from uint64) (record.KeyChanges, error) {
-	fresh := false
-	for {
-		r, wake := n.fsm.keysSince(prefix, from)
-		switch {
-		case wake == nil && r.Compacted && !fresh:
-			// A member that was ahead of this one may have told of the changes up to there.
-			if err := n.Fresh(ctx); err != nil {
-				return record.KeyChanges{}, err
-			}
-			fresh = true
-			continue
-		case wake == nil:
-			return r, nil
-		}
-		select {
-		case <-wake:
-		case <-n.fsm.failed:
-			return record.KeyChanges{}, record.ErrClosed
-		case <-n.stop:
-			return record.KeyChanges{}, record.ErrClosed
-		case <-ctx.Done():
-			return record.KeyChanges{}, ctx.Err()
-		}
-	}
-}
-
 // GrantKeyLease makes a lease. It returns record.KeyLeaseFull when there are too many.
 func (x Changes) GrantKeyLease(ctx context.Context, ttlMs int64) (record.KeyLeased, error) {
 	r, err := x.Apply(ctx, Command{Body: &KeyLeaseGrant{ttlMs}})

@@ -3,10 +3,14 @@ package raftstate
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 )
 
 // mustWrite changes a key and returns the version.
@@ -52,6 +56,9 @@ func TestNode_WriteKey_ComparesAndRepeats(t *testing.T) {
 	}
 	if p, found := n.Key("a"); !found || string(p.Value) != "2" || p.Version != second {
 		t.Errorf("got %+v, %v", p, found)
+	}
+	if l := n.ListKeys("a"); len(l.Pairs) != 1 || l.Pairs[0].Version != second || l.Seq != 2 || len(n.ListKeys("b").Pairs) != 0 {
+		t.Errorf("the list is %+v", l)
 	}
 	if r, err := n.WriteKey(ctx, record.KeyWrite{Key: "none", Delete: true}); err != nil || r != (record.KeyWritten{}) {
 		t.Errorf("nothing to delete: %+v, %v", r, err)
@@ -116,12 +123,77 @@ func TestNode_WatchKeys_WaitsAndGoesOn(t *testing.T) {
 	}
 }
 
+// A change wakes the watches whom it concerns, and no others; a watch that is not concerned for long is woken so that it keeps up. Nobody is remembered who waits no more.
+func TestFSM_ManyWatches_OnlyThoseConcernedWake(t *testing.T) {
+	ctx, n := testContext(t), openLone(t)
+	for range 600 {
+		mustWrite(t, ctx, n, record.KeyWrite{Key: "before"})
+	}
+	var watches []*keyWatch
+	for i := range 100 {
+		_, w := n.fsm.keysSince(fmt.Sprintf("%02d/", i), 600)
+		watches = append(watches, w)
+	}
+	woken := func() (list []int) {
+		for i, w := range watches {
+			select {
+			case <-w.wake:
+				list = append(list, i)
+			default:
+			}
+		}
+		return list
+	}
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "07/a"})
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "07/a"})
+	l, err := n.GrantKeyLease(ctx, 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "42/a", Lease: l.ID})
+	if got := woken(); !slices.Equal(got, []int{7, 42}) || len(n.fsm.watches) != 98 {
+		t.Errorf("woken are %v, %d wait", got, len(n.fsm.watches))
+	}
+	n.fsm.unwatch(watches[8])
+	for range keyspace.ProgressAfter - 4 {
+		mustWrite(t, ctx, n, record.KeyWrite{Key: "none"})
+	}
+	if got := woken(); len(got) != 2 {
+		t.Errorf("woken are %v", got)
+	}
+	mustWrite(t, ctx, n, record.KeyWrite{Key: "none"})
+	if got := woken(); len(got) != 99 || len(n.fsm.watches) != 0 {
+		t.Errorf("so that they keep up, %d are woken, and %d wait", len(got), len(n.fsm.watches))
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := n.WatchKeys(ended, "", n.fsm.machine.keys.Seq()); !errors.Is(err, context.Canceled) || len(n.fsm.watches) != 0 {
+		t.Errorf("after its end %d wait, %v", len(n.fsm.watches), err)
+	}
+}
+
 // A lease that an earlier leadership wants to end stays, and its keys with it.
 func TestNode_EndKeyLease_OfAnEarlierReign_IsStale(t *testing.T) {
 	ctx, n := testContext(t), openLone(t)
+	at := n.Now()
+	event := func() record.Event {
+		t.Helper()
+		for {
+			b, err := n.Watch(ctx, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at = b.Next; len(b.Events) > 0 {
+				return b.Events[0]
+			}
+		}
+	}
 	l, err := n.GrantKeyLease(ctx, 5000)
 	if err != nil || l.ID == 0 {
 		t.Fatalf("got %+v, %v", l, err)
+	}
+	if e := event(); e.Kind != record.KeyLeaseEvent || e.Lease == nil || *e.Lease != (record.KeyLease{ID: l.ID, TTLMs: 5000}) {
+		t.Errorf("the event is %+v", e)
 	}
 	mustWrite(t, ctx, n, record.KeyWrite{Key: "a", Lease: l.ID})
 	old, err := n.BeginKeyReign(ctx)
@@ -140,6 +212,9 @@ func TestNode_EndKeyLease_OfAnEarlierReign_IsStale(t *testing.T) {
 	}
 	if err := n.EndKeyLease(ctx, l.ID, reign); err != nil {
 		t.Error(err)
+	}
+	if e := event(); e.Lease == nil || *e.Lease != (record.KeyLease{ID: l.ID, TTLMs: 5000, Ended: true}) {
+		t.Errorf("the event is %+v", e)
 	}
 	if _, found := n.Key("a"); found {
 		t.Error("the key has outlived its lease")
@@ -182,5 +257,30 @@ func TestCluster_Fresh_ShowsWhatWasAcknowledged(t *testing.T) {
 	}
 	if p, _ := leader.Key("a"); string(p.Value) != "new" {
 		t.Errorf("after it has come back: %q", p.Value)
+	}
+}
+
+// Fresh reads that wait at the same time share commits.
+func TestCluster_ManyFreshReads_ShareCommits(t *testing.T) {
+	c := openCluster(t)
+	leader, _ := c.leader("")
+	mustWrite(t, c.ctx, leader, record.KeyWrite{Key: "a"})
+	before := leader.raft.LastIndex()
+	var all sync.WaitGroup
+	for range 500 {
+		all.Go(func() {
+			if err := leader.Fresh(c.ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := leader.raft.LastIndex() - before; n == 0 || n > 400 {
+		t.Errorf("500 reads cost %d commits", n)
+	}
+	lone := openLone(t)
+	before = lone.raft.LastIndex()
+	if err := lone.Fresh(c.ctx); err != nil || lone.raft.LastIndex() != before {
+		t.Errorf("a member without others commits for a read: %v", err)
 	}
 }

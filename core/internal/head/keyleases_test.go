@@ -2,6 +2,7 @@ package head_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,51 @@ func TestHead_KeyLease_EndsItsTimeAfterTheLastWord(t *testing.T) {
 	}
 	if kept, err := h.KeepKeyLease(ctx, id); kept || err != nil {
 		t.Errorf("a lease that has ended is kept: %v, %v", kept, err)
+	}
+}
+
+// When another reign begins, nothing of the one before is confirmed, and it ends no lease. A head that leads all the same begins one of its own, when it
+// keeps a lease or wants to end one. Then each lease has its whole time again.
+func TestHead_AnotherReignBegins_ItBeginsAnew(t *testing.T) {
+	ctx, s := within(t), openState(t, raftstate.Options{})
+	h := openHead(t, s, newPlacer())
+	ttl := record.MinKeyLease
+	id := leased(t, ctx, h, "a", ttl)
+	rival := func() uint64 {
+		t.Helper()
+		reign, err := s.BeginKeyReign(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reign
+	}
+	keep := func() {
+		t.Helper()
+		if kept, err := h.KeepKeyLease(ctx, id); err != nil || !kept {
+			t.Fatalf("kept %v, %v", kept, err)
+		}
+	}
+	keep()
+	first := rival()
+	keep()
+	if s.KeyReign() <= first {
+		t.Errorf("a lease was kept in reign %d, after reign %d had begun", s.KeyReign(), first)
+	}
+	begun := time.Now()
+	second := rival()
+	if lasted := deletedAt(t, ctx, h, "a").Sub(begun); lasted < 2*ttl-ttl/10 || s.KeyReign() <= second {
+		t.Errorf("the lease ended %v after reign %d had begun, in reign %d", lasted, second, s.KeyReign())
+	}
+	if kept, err := h.KeepKeyLease(ctx, id); kept || err != nil {
+		t.Errorf("a lease that has ended: kept %v, %v", kept, err)
+	}
+	if l, err := h.ListKeys(ctx, ""); err != nil || len(l.Pairs) != 0 {
+		t.Errorf("what is left: %+v, %v", l, err)
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := h.WatchKeys(ended, strings.Repeat("k", record.MaxKeyBytes+1), 0); fault.CodeOf(err) != fault.BadRequest {
+		t.Errorf("a prefix that is too long: %v", err)
 	}
 }
 

@@ -79,23 +79,25 @@ func (h *Head) EndKeyLease(ctx context.Context, id uint64) error {
 // KeepKeyLease has the time of a lease begin anew, and reports false when the lease has ended or is about to. Only the head that
 // leads can say so.
 func (h *Head) KeepKeyLease(ctx context.Context, id uint64) (bool, error) {
-	reign, kept, err := h.keyLeases.keep(ctx, id)
-	if err != nil || !kept {
-		return false, err
+	for {
+		reign, kept, err := h.keyLeases.keep(ctx, id)
+		if err != nil || !kept {
+			return false, err
+		}
+		// The commit is after the word. If the reign is still the last one then, a later one begins with the whole time for this lease.
+		if err := h.state.Fresh(ctx); err != nil {
+			return false, err
+		}
+		if h.state.KeyReign() == reign {
+			_, found := h.state.KeyLease(id)
+			return found, nil
+		}
+		h.keyLeases.dethroned(reign) // and begin anew, if this head leads all the same
 	}
-	// The commit is after the word. If the reign is still the last one then, a later one begins with the whole time for this lease.
-	if err := h.state.Fresh(ctx); err != nil {
-		return false, err
-	}
-	if h.state.KeyReign() != reign {
-		return false, errNotLeading
-	}
-	_, found := h.state.KeyLease(id)
-	return found, nil
 }
 
 // errNotLeading is what a head answers that cannot keep leases.
-var errNotLeading = fault.New(fault.HeadUnavailable, "this head does not lead (any more), and only the one that leads keeps leases of keys: ask again")
+var errNotLeading = fault.New(fault.HeadUnavailable, "this head does not lead, and only the one that leads keeps leases of keys: ask again")
 
 // endKeyLease has the end of a lease committed. It reports whether the state refuses that because another leadership has begun.
 func (h *Head) endKeyLease(ctx context.Context, id, reign uint64) (another bool) {

@@ -67,6 +67,22 @@ func TestClock_LeaseIsEnding_IsNotKept(t *testing.T) {
 	if c.Keep(2*time.Second, 1) || !c.Keep(2*time.Second, 2) {
 		t.Error("the clock does not have what the state has")
 	}
+	c.Sync(2*time.Second, nil)
+	if c.Keep(2*time.Second, 2) {
+		t.Error("the clock has what the state does not have")
+	}
+}
+
+// Leases that are due at the same time are due in the order in which they were granted.
+func TestClock_ManyAreDue_InOrder(t *testing.T) {
+	var list []record.KeyLease
+	var want []uint64
+	for id := range uint64(50) {
+		list, want = append(list, lease(id+1, time.Second)), append(want, id+1)
+	}
+	if due := New(0, list).Advance(time.Second); !slices.Equal(due, want) {
+		t.Errorf("due are %v", due)
+	}
 }
 
 // A head that did not run has heard nobody: the leases last as much longer.
@@ -118,5 +134,14 @@ func TestClock_DriftAndDelay_HolderKnowsFirst(t *testing.T) {
 	}
 	if ends < 100 {
 		t.Errorf("%d leases ended: the test shows nothing", ends)
+	}
+}
+
+// The holder has a fifth of the time to stop, and says a word often enough that three may be lost.
+func TestTrustAndEvery_AreFifths(t *testing.T) {
+	for _, ttl := range []time.Duration{record.MinKeyLease, 10 * time.Second, record.MaxKeyLease} {
+		if Trust(ttl) != ttl*4/5 || Every(ttl)*4 > Trust(ttl) || Every(ttl) < ttl/6 {
+			t.Errorf("of %v: trusted for %v, a word every %v", ttl, Trust(ttl), Every(ttl))
+		}
 	}
 }

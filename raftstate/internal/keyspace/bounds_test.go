@@ -21,10 +21,10 @@ func TestSince_ManyChanges_ForgetsTheOldest(t *testing.T) {
 	if !some || r.Compacted || len(r.List) != maxAnswer || r.List[0].Seq != 11 || r.Next != 10+maxAnswer {
 		t.Errorf("the oldest: %v %d up to %d", r.Compacted, len(r.List), r.Next)
 	}
-	if r, some := s.Since("other", s.Seq()-progressAfter+1); some || r.Compacted {
+	if r, some := s.Since("other", s.Seq()-ProgressAfter+1); some || r.Compacted {
 		t.Errorf("nothing that concerns the watcher: %+v", r)
 	}
-	if r, some := s.Since("other", s.Seq()-progressAfter); !some || r.Compacted || r.Next != s.Seq() || len(r.List) != 0 {
+	if r, some := s.Since("other", s.Seq()-ProgressAfter); !some || r.Compacted || r.Next != s.Seq() || len(r.List) != 0 {
 		t.Errorf("it makes no progress: %+v %v", r, some)
 	}
 	if r, some := s.Since("", s.Seq()+1); !some || !r.Compacted {
@@ -129,16 +129,67 @@ func TestImage_Damaged_IsRefused(t *testing.T) {
 func TestClone_StoreChanges_StaysAsItWas(t *testing.T) {
 	s := New()
 	s.Grant(1, 1000)
-	s.Write(2, &record.KeyWrite{Key: "a", Value: []byte("1"), Lease: 1})
-	c := s.Clone()
-	for i := range uint64(maxKept + 2) { // what the clone has is forgotten in the store
-		s.Write(3+i, &record.KeyWrite{Key: "a", Value: []byte("2")})
+	for i := range uint64(maxKept) {
+		s.Write(2+i, &record.KeyWrite{Key: "a", Value: []byte("1"), Lease: 1})
 	}
-	s.End(1e6, 1, 0)
+	c := s.Clone()
+	s.Write(1e6, &record.KeyWrite{Key: "b", Value: []byte("2")}) // the oldest change that the clone has is forgotten in the store
+	s.End(1e6+1, 1, 0)
 	if p, _ := c.Get("a"); string(p.Value) != "1" || len(c.Leases()) != 1 {
 		t.Errorf("the clone has %+v and %v", p, c.Leases())
 	}
-	if r, _ := c.Since("", 0); len(r.List) != 1 || r.List[0].Key != "a" || string(r.List[0].Value) != "1" {
+	if r, _ := c.Since("", 0); len(r.List) != maxAnswer || r.List[0].Seq != 1 || r.List[0].Key != "a" || string(r.List[0].Value) != "1" {
 		t.Errorf("the clone's changes: %+v", r)
+	}
+}
+
+// What is kept of the past is counted exactly while changes of different sizes come and go, and After has the latest.
+func TestHistory_OldChangesGo_BytesAreThoseOfTheRest(t *testing.T) {
+	s := New()
+	for i := range uint64(maxKept + 500) {
+		s.Write(i+1, &record.KeyWrite{Key: "a", Value: make([]byte, i%7*i%5000)})
+		sum := 0
+		for j := range s.past.kept {
+			sum += changeSize(&s.past.kept[j])
+		}
+		if i%100 == 0 && s.past.bytes != sum {
+			t.Fatalf("after %d changes: %d bytes are counted, and %d are there", i, s.past.bytes, sum)
+		}
+	}
+	last := s.Seq()
+	if list := s.After(last - 3); len(list) != 3 || list[0].Seq != last-2 || len(s.After(last)) != 0 || len(s.After(0)) != len(s.past.kept) {
+		t.Errorf("after all but 3: %d changes, after all: %d, after none: %d of %d", len(list), len(s.After(last)), len(s.After(0)), len(s.past.kept))
+	}
+}
+
+// A list may have as many bytes as one answer may hold, and as many keys, and not one more.
+func TestList_JustLargeEnough_IsWhole(t *testing.T) {
+	s, index := New(), uint64(0)
+	put := func(key string, n int) {
+		index++
+		if w := s.Write(index, &record.KeyWrite{Key: key, Value: make([]byte, n)}); w.Outcome != record.KeyDone {
+			t.Fatalf("key %q: %q", key, w.Outcome)
+		}
+	}
+	const parts = record.MaxListBytes / record.MaxValueBytes
+	for i := range parts {
+		put(fmt.Sprintf("a/%04d", i), record.MaxValueBytes-6)
+	}
+	if r := s.List("a/"); r.Large || len(r.Pairs) != parts {
+		t.Errorf("exactly what one answer may hold: %v, %d", r.Large, len(r.Pairs))
+	}
+	put("a/", 0)
+	if r := s.List("a/"); !r.Large {
+		t.Errorf("2 bytes more: %d pairs", len(r.Pairs))
+	}
+	for i := range record.MaxListKeys {
+		put(fmt.Sprintf("b%05d", i), 0)
+	}
+	if r := s.List("b"); r.Large || len(r.Pairs) != record.MaxListKeys {
+		t.Errorf("as many keys as one answer may hold: %v, %d", r.Large, len(r.Pairs))
+	}
+	put("b", 0)
+	if r := s.List("b"); !r.Large {
+		t.Errorf("one key more: %d pairs", len(r.Pairs))
 	}
 }

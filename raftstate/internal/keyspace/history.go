@@ -14,8 +14,8 @@ const (
 
 	maxAnswer      = 512
 	maxAnswerBytes = 1 << 20
-	// progressAfter: a watcher that is not concerned is told of so many changes, so that its place stays among those that are kept.
-	progressAfter = maxKept / 4
+	// ProgressAfter: a watcher that is not concerned is told of so many changes, so that its place stays among those that are kept.
+	ProgressAfter = maxKept / 4
 )
 
 // history are the latest changes.
@@ -46,6 +46,12 @@ func (h *history) clone() history {
 	return c
 }
 
+// After returns the changes after a place, of those that are kept. They are only read, and before the next command.
+func (s *Space) After(from uint64) []record.KeyChange {
+	h := &s.past
+	return h.kept[max(0, len(h.kept)-int(h.last-from)):]
+}
+
 // Since returns the changes of the keys with the prefix after a place: some of them at least, or Compacted. It reports false when
 // there is nothing to say yet.
 func (s *Space) Since(prefix string, from uint64) (r record.KeyChanges, some bool) {
@@ -65,5 +71,5 @@ func (s *Space) Since(prefix string, from uint64) (r record.KeyChanges, some boo
 		}
 		r.Next = c.Seq
 	}
-	return r, len(r.List) > 0 || r.Next-from >= progressAfter
+	return r, len(r.List) > 0 || r.Next-from >= ProgressAfter
 }

@@ -14,8 +14,8 @@ const (
 	MaxLeases    = 10_000
 	MaxLeaseKeys = 1_000 // with one lease
 
-	// keyOverhead is what a key costs beside its bytes.
-	keyOverhead = 128
+	// keyOverhead is what a key costs beside its bytes: its pair, its places in maps and in snapshots.
+	keyOverhead = 512
 )
 
 // Space is the store. It is not safe for concurrent use.
