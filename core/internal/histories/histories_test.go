@@ -34,6 +34,7 @@ const (
 	clients = 5
 	span    = 8 * time.Second // of the calls and blows of a history
 	settle  = 60 * time.Second
+	calm    = 3 * time.Second // until nothing that a client has given up is under way
 )
 
 // outcome is what came of a history.
@@ -99,6 +100,8 @@ func play(g *group, seed uint64) (plan []string) {
 func (g *group) end(c *client) {
 	ctx, cancel := context.WithTimeout(context.Background(), settle)
 	defer cancel()
+	g.net.late.Wait()
+	time.Sleep(calm)
 	var r *raftstate.Reign
 	for r == nil || r.Fresh(ctx) != nil {
 		if ctx.Err() != nil {
