@@ -117,7 +117,7 @@ func (g *group) end(c *client) {
 	for _, k := range names {
 		c.read(ctx, call{verb: lookup, name: k})
 	}
-	want := everything(r.Member())
+	want := everything(r)
 	_, applied := r.Indexes()
 	for _, m := range g.members {
 		l := m.now()
@@ -136,8 +136,16 @@ func (g *group) end(c *client) {
 	g.checkJobs(r, c.jobs)
 }
 
+// reader is a member or a leader.
+type reader interface {
+	KVKeys(namespace, prefix string) []string
+	GetKV(namespace, key string) ([]byte, bool)
+	ActorNamed(namespace, actor string) (record.Actor, bool)
+	ListJobs() []record.Job
+}
+
 // everything is the state of a member, as far as clients change it.
-func everything(n *raftstate.Node) string {
+func everything(n reader) string {
 	var b strings.Builder
 	for _, k := range n.KVKeys(namespace, "") {
 		v, _ := n.GetKV(namespace, k)
