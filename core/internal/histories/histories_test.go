@@ -43,6 +43,8 @@ type outcome struct {
 	undecided bool
 	calls     int
 	doubt     int
+	leaders   uint64 // terms
+	snapshots int64  // sent to members that were far behind
 	plan      []string
 }
 
@@ -58,14 +60,16 @@ func history(t *testing.T, seed uint64) (o outcome) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	synctest.Test(t, func(*testing.T) {
-		o.plan = play(newGroup(seed, sizeOf(seed), dir, n), seed)
+		g := newGroup(seed, sizeOf(seed), dir, n)
+		o.plan, o.leaders = play(g, seed)
+		o.snapshots = g.net.sent.Load()
 	})
 	o.wrong, o.undecided = n.judge()
 	o.calls, o.doubt = len(n.calls), n.doubt
 	return o
 }
 
-func play(g *group, seed uint64) (plan []string) {
+func play(g *group, seed uint64) (plan []string, terms uint64) {
 	each(g.members, g.start)
 	begun := time.Now()
 	until := begun.Add(span)
@@ -93,7 +97,7 @@ func play(g *group, seed uint64) (plan []string) {
 	g.end(&client{g: g, id: clients, die: die, newest: &newest, jobs: j})
 	each(g.members, func(m *member) { g.kill(m, false) })
 	g.net.late.Wait()
-	return plan
+	return plan, newest.Load()
 }
 
 // end reads everything when nothing disturbs the members any more, and compares them.
@@ -180,10 +184,10 @@ func (g *group) checkJobs(r *raftstate.Reign, j *jobs) {
 
 // TestHistories plays some seeds; more with `make histories`.
 func TestHistories(t *testing.T) {
-	calls, doubt, undecided := 0, 0, 0
+	calls, doubt, undecided, terms, snapshots := 0, 0, 0, uint64(0), int64(0)
 	for seed := *first; seed < *first+*seeds; seed++ {
 		o := history(t, seed)
-		calls, doubt = calls+o.calls, doubt+o.doubt
+		calls, doubt, terms, snapshots = calls+o.calls, doubt+o.doubt, terms+o.leaders, snapshots+o.snapshots
 		if o.undecided {
 			undecided++
 			t.Logf("seed %d: Porcupine did not decide in time", seed)
@@ -198,8 +202,9 @@ func TestHistories(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d histories, %d calls, of which %d with an outcome that is not known; %d histories not decided", *seeds, calls, doubt, undecided)
-	if calls < 50*int(*seeds) || undecided*50 > int(*seeds) {
-		t.Errorf("%d histories with %d calls, %d of them undecided: they show too little", *seeds, calls, undecided)
+	t.Logf("%d histories, %d calls, of which %d with an outcome that is not known; %d terms, %d snapshots sent to members; %d histories not decided",
+		*seeds, calls, doubt, terms, snapshots, undecided)
+	if n := int(*seeds); calls < 50*n || undecided*50 > n || terms < 3**seeds || snapshots*4 < int64(n) {
+		t.Errorf("they show too little")
 	}
 }

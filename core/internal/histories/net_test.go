@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -21,6 +22,7 @@ type network struct {
 	die  *rand.Rand
 	ends map[string]*end
 	cuts map[[2]string]bool
+	sent atomic.Int64   // snapshots that were sent and taken
 	late sync.WaitGroup // for commands that arrive once more
 }
 
@@ -168,7 +170,11 @@ func (e *end) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.In
 	if err != nil {
 		return err
 	}
-	return answered(e, to, q, bytes.NewReader(image), a)
+	err = answered(e, to, q, bytes.NewReader(image), a)
+	if err == nil && a.Success {
+		e.net.sent.Add(1)
+	}
+	return err
 }
 
 // Forward implements raftstate.Forwarder. Some commands arrive once more, much later, because a member sends again what has no answer.
