@@ -237,17 +237,13 @@ func readSnapshot(r io.Reader) (*Machine, error) {
 	if layout := binary.LittleEndian.Uint32(head[len(imageMagic):]); layout != imageLayout {
 		return nil, fmt.Errorf("%w (its layout has version %d, and this version knows %d)", ErrNewerSnapshot, layout, imageLayout)
 	}
-	checked := blocks.NewReader(r, head[:])
-	z, err := zstd.NewReader(checked, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
+	z, err := zstd.NewReader(blocks.NewReader(r, head[:]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
 	if err != nil {
 		return nil, err
 	}
 	defer z.Close()
 	b := newImageBuilder()
 	if err := b.readRecords(z); err != nil {
-		if cause := checked.Err(); cause != nil && !errors.Is(cause, io.EOF) {
-			err = cause // and not what the decompressor makes of it
-		}
 		if damage := (*blocks.Damage)(nil); errors.As(err, &damage) {
 			err = fmt.Errorf("%w: %w", ErrDamagedSnapshot, err)
 		}

@@ -89,9 +89,6 @@ func NewReader(r io.Reader, header []byte) *Reader {
 	return &Reader{r: r, sum: crc32.Checksum(header, castagnoli), at: int64(len(header))}
 }
 
-// Err returns why nothing more can be read, io.EOF at the end; nil: there may be more.
-func (b *Reader) Err() error { return b.err }
-
 // Read implements io.Reader.
 func (b *Reader) Read(p []byte) (int, error) {
 	for b.err == nil && b.block.Len() == 0 {
