@@ -7,7 +7,7 @@
 //	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, requests, lead, client)
 //	Reign    what a leader decides, and fresh reads; who the members are   (reign, members)
 //	Fresh    reads that show everything that was committed before   (mark)
-//	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
+//	fsm      the adapter: locks, decoding, the ring of events         (fsm, internal/ring)
 //	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, dedup, results, image)
 //	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, internal/keyspace)
 //
