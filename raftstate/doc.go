@@ -7,7 +7,7 @@
 //	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, requests, lead, client)
 //	Reign    what a leader decides, and fresh reads; who the members are   (reign, members)
 //	Fresh    reads that show everything that was committed before   (mark)
-//	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
+//	fsm      the adapter: locks, decoding, the ring of events         (fsm, internal/ring)
 //	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, dedup, results, image)
 //	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, keywatch, internal/keyspace)
 //
@@ -46,7 +46,7 @@
 //
 // # Snapshots
 //
-// A snapshot is a header and blocks, each with a checksum of everything before it (imageblocks). The blocks hold a zstd stream, and that holds
+// A snapshot is a header and blocks, each with a checksum of everything before it (package blocks). The blocks hold a zstd stream, and that holds
 // records in msgpack, each with its kind and a version (image). Records are written and read one by one, so a
 // snapshot needs no memory beside the state. What is damaged is refused with ErrDamagedSnapshot. A kind that this version does not know, or
 // a version of a kind, is refused with ErrNewerSnapshot; a new field of a known record is left out. The layout of the first

@@ -107,3 +107,21 @@ func TestReadSnapshot_OfTheFirstLayoutWithFloors_RefusesWhatWasForgotten(t *test
 		t.Errorf("the clients are not in the order of their last commands: %+v", n)
 	}
 }
+
+func TestReadSnapshot_OfTheFirstLayoutThatMakesNoState_IsRefused(t *testing.T) {
+	node, job, actor := &record.Node{ID: ids.Node{1}}, &record.Job{ID: ids.JobOf(1)}, &record.Actor{ID: ids.Actor{1}}
+	part := firstCode{Object: ids.Object{1}, Size: 3, Parts: [][]byte{[]byte("ab"), []byte("cd")}}
+	for what, im := range map[string]*firstImage{
+		"an empty record":   {Nodes: []*record.Node{nil}},
+		"a node twice":      {Nodes: []*record.Node{node, node}},
+		"a job twice":       {Jobs: []*record.Job{job, job}},
+		"an actor twice":    {Actors: []*record.Actor{actor, actor}},
+		"too much code":     {Code: []firstCode{part}},
+		"code that is lost": {Actors: []*record.Actor{{ID: ids.Actor{1}, Code: []ids.Object{{4}}}}},
+		"code for an actor": {CodeFor: []imageCodeFor{{Actor: ids.Actor{1}, Objects: []ids.Object{{4}}}}},
+	} {
+		if _, err := im.machine(); err == nil {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+}

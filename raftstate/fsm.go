@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/eagleray/eagleray/raftstate/internal/ring"
 )
 
 // fsm adapts the machine to raft. Apply, Snapshot and Restore are called from
@@ -23,7 +25,7 @@ type fsm struct {
 	maxEntries int
 	maxBytes   int
 
-	ring    *ring
+	ring    *ring.Ring
 	discard bool          // snapshots only shorten the log; nobody reads them
 	compact chan struct{} // buffered by one: the log is long enough for a snapshot
 	failed  chan struct{} // closed when broken is set
@@ -31,7 +33,7 @@ type fsm struct {
 
 func newFSM(o Options, discard bool) *fsm {
 	return &fsm{
-		machine: NewMachine(), watches: map[*keyWatch]struct{}{}, ring: newRing(o.KeptEvents), discard: discard,
+		machine: NewMachine(), watches: map[*keyWatch]struct{}{}, ring: ring.New(o.KeptEvents), discard: discard,
 		maxEntries: o.CompactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
@@ -62,7 +64,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 	}
 	before := f.machine.keys.Seq()
 	result, events := f.machine.Apply(l.Index, c)
-	f.ring.add(events)
+	f.ring.Add(events)
 	f.wake()
 	if f.machine.keys.Seq() != before {
 		f.wakeWatches(before)
@@ -116,7 +118,7 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.machine = m
-	f.ring.reset(m.seq)
+	f.ring.Reset(m.seq)
 	f.wake()
 	f.wakeAllWatches()
 	return nil

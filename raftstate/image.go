@@ -15,10 +15,16 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/blocks"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 )
 
+// A snapshot begins with a header: magic, 8 bytes; version of the layout, 4 bytes, little endian. Package blocks puts the rest under
+// checksums. In the blocks is a zstd stream, and in that are records.
 const (
+	imageMagic  = "eagleray"
+	imageLayout = 2
+	imageHeader = len(imageMagic) + 4
 	// imageWindow is how far back the compressor looks: more costs memory for little.
 	imageWindow = 1 << 20
 	// maxImageMemory caps what the decompressor may take for its window.
@@ -26,6 +32,12 @@ const (
 	// maxImageRecord caps a record. The largest has the value of a command, or what is kept of a client.
 	maxImageRecord = MaxCommandBytes + 1<<20
 )
+
+// ErrDamagedSnapshot: a snapshot is not as it was written.
+var ErrDamagedSnapshot = errors.New("the snapshot of the cluster's state is damaged")
+
+// ErrNewerSnapshot: a newer version of Eagle Ray wrote a snapshot.
+var ErrNewerSnapshot = errors.New("a newer version of Eagle Ray wrote the snapshot of the cluster's state. Start this head with that version, or a later one")
 
 // imageKind numbers the kinds of records in a snapshot. Numbers are never reused.
 type imageKind uint16
@@ -125,11 +137,11 @@ func (m *Machine) WriteSnapshot(w io.Writer) error {
 }
 
 func (m *Machine) writeSnapshot(w io.Writer) error {
-	blocks, err := newBlockWriter(w)
+	b, err := blocks.NewWriter(w, binary.LittleEndian.AppendUint32([]byte(imageMagic), imageLayout))
 	if err != nil {
 		return err
 	}
-	z, err := zstd.NewWriter(blocks, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(imageWindow))
+	z, err := zstd.NewWriter(b, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(imageWindow))
 	if err != nil {
 		return err
 	}
@@ -140,7 +152,7 @@ func (m *Machine) writeSnapshot(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return blocks.close()
+	return b.Close()
 }
 
 func (m *Machine) writeRecords(out io.Writer) error {
@@ -225,16 +237,15 @@ func readSnapshot(r io.Reader) (*Machine, error) {
 	if layout := binary.LittleEndian.Uint32(head[len(imageMagic):]); layout != imageLayout {
 		return nil, fmt.Errorf("%w (its layout has version %d, and this version knows %d)", ErrNewerSnapshot, layout, imageLayout)
 	}
-	blocks := newBlockReader(r, head[:])
-	z, err := zstd.NewReader(blocks, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
+	z, err := zstd.NewReader(blocks.NewReader(r, head[:]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
 	if err != nil {
 		return nil, err
 	}
 	defer z.Close()
 	b := newImageBuilder()
 	if err := b.readRecords(z); err != nil {
-		if blocks.err != nil && !errors.Is(blocks.err, io.EOF) {
-			err = blocks.err // the cause, and not what the decompressor makes of it
+		if damage := (*blocks.Damage)(nil); errors.As(err, &damage) {
+			err = fmt.Errorf("%w: %w", ErrDamagedSnapshot, err)
 		}
 		return nil, err
 	}

@@ -17,22 +17,23 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/blocks"
 )
 
 // packed returns a snapshot with these records, whose checksums are right.
 func packed(t testing.TB, records []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	blocks, err := newBlockWriter(&out)
+	b, err := blocks.NewWriter(&out, binary.LittleEndian.AppendUint32([]byte(imageMagic), imageLayout))
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := zstd.NewWriter(blocks, zstd.WithEncoderConcurrency(1))
+	z, err := zstd.NewWriter(b, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = z.Write(records)
-	if err := errors.Join(err, z.Close(), blocks.close()); err != nil {
+	if err := errors.Join(err, z.Close(), b.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -105,23 +106,24 @@ func TestReadSnapshot_BlocksMissingOrExchanged_IsRefused(t *testing.T) {
 		m.Apply(uint64(i+1), Command{Body: &KVPut{"ns", fmt.Sprint(i), noise, true}})
 	}
 	good := snapshot(t, m)
-	var blocks [][]byte
+	const blockHead = 8
+	var list [][]byte
 	for at := imageHeader; at < len(good); {
 		end := at + blockHead + int(binary.LittleEndian.Uint32(good[at:]))
-		blocks = append(blocks, good[at:end])
+		list = append(list, good[at:end])
 		at = end
 	}
-	if len(blocks) < 4 {
-		t.Fatalf("the snapshot has %d blocks", len(blocks))
+	if len(list) < 4 {
+		t.Fatalf("the snapshot has %d blocks", len(list))
 	}
 	join := func(order ...int) []byte {
 		b := bytes.Clone(good[:imageHeader])
 		for _, i := range order {
-			b = append(b, blocks[i]...)
+			b = append(b, list[i]...)
 		}
 		return b
 	}
-	all := make([]int, len(blocks))
+	all := make([]int, len(list))
 	for i := range all {
 		all[i] = i
 	}

@@ -43,7 +43,7 @@ func (n *Node) follow(observed <-chan raft.Observation) {
 // giveUp stops a member that cannot go on. Close is still to be called.
 func (n *Node) giveUp() {
 	n.rule(false)
-	n.fsm.ring.close()
+	n.fsm.ring.Close()
 	_ = n.halt()
 	n.leaderChanged()
 	close(n.failed)

@@ -25,7 +25,7 @@ type mark struct {
 // it does. Otherwise a Mark is committed: raft's own check of the leadership may be wrong after a pause of the process. While there is
 // no leader, Fresh waits until the context ends. It serves a member that follows, too.
 func (n *Node) Fresh(ctx context.Context) error {
-	if n.fsm.ring.leads() && n.alone() && n.Err() == nil {
+	if n.fsm.ring.Leads() && n.alone() && n.Err() == nil {
 		return nil
 	}
 	m, err := n.joinMark()

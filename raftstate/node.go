@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/requests"
 )
 
 // Node is one member of the group of heads.
@@ -20,7 +21,7 @@ type Node struct {
 	raft     *raft.Raft
 	fsm      *fsm
 	client   Client
-	requests requests
+	requests *requests.Requests
 	reign    atomic.Pointer[Reign] // nil: another member leads, or none
 	marks    marks
 
@@ -40,7 +41,7 @@ func Open(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)
 	}
-	n := &Node{opts: o, stop: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{})}
+	n := &Node{opts: o, stop: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{}), requests: requests.New(keptRequests.perClient)}
 	n.Changes = Changes{n: n}
 	if _, err := rand.Read(n.client[:]); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)
@@ -119,7 +120,7 @@ func (n *Node) Close() error {
 	n.once.Do(func() { close(n.stop) })
 	err := n.halt()
 	<-n.done
-	n.fsm.ring.close()
+	n.fsm.ring.Close()
 	if err != nil {
 		return fmt.Errorf("close cluster state: %w", err)
 	}
@@ -174,5 +175,5 @@ func (n *Node) Now() (c record.Cursor) {
 // of this member's leadership, which the first call from Now also is. The
 // errors are record.ErrCompacted, record.ErrClosed and the context's.
 func (n *Node) Watch(ctx context.Context, from record.Cursor) (record.Batch, error) {
-	return n.fsm.ring.watch(ctx, from)
+	return n.fsm.ring.Watch(ctx, from)
 }

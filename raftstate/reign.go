@@ -63,7 +63,7 @@ func (n *Node) rule(leading bool) {
 			n.reign.Store(r)
 		}
 	}
-	n.fsm.ring.lead(n.reign.Load() != nil)
+	n.fsm.ring.Lead(n.reign.Load() != nil)
 	n.leaderChanged()
 }
 

@@ -53,7 +53,7 @@ func TestNode_ManyActorsEnded_KeepsAsMuchAsItSays(t *testing.T) {
 			t.Errorf("%d dead actors and %d results are kept", len(m.actors), m.dedup.results)
 		}
 	})
-	if kept := len(n.fsm.ring.events); kept != singleKeptEvents {
+	if kept := n.fsm.ring.Len(); kept != singleKeptEvents {
 		t.Errorf("%d events are kept", kept)
 	}
 }

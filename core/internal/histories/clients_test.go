@@ -46,7 +46,7 @@ var (
 // run makes calls until the time is over.
 func (c *client) run(until time.Time) {
 	for time.Now().Before(until) {
-		time.Sleep(time.Duration(c.die.Int64N(int64(120 * time.Millisecond))))
+		time.Sleep(time.Duration(c.die.Int64N(int64(50 * time.Millisecond))))
 		l := c.g.members[c.die.IntN(len(c.g.members))].now()
 		if l == nil {
 			continue

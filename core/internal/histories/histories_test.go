@@ -34,6 +34,7 @@ const (
 	clients = 5
 	span    = 8 * time.Second // of the calls and blows of a history
 	settle  = 60 * time.Second
+	calm    = 3 * time.Second // until nothing that a client has given up is under way
 )
 
 // outcome is what came of a history.
@@ -42,6 +43,8 @@ type outcome struct {
 	undecided bool
 	calls     int
 	doubt     int
+	leaders   uint64 // terms
+	snapshots int64  // sent to members that were far behind
 	plan      []string
 }
 
@@ -57,14 +60,16 @@ func history(t *testing.T, seed uint64) (o outcome) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	synctest.Test(t, func(*testing.T) {
-		o.plan = play(newGroup(seed, sizeOf(seed), dir, n), seed)
+		g := newGroup(seed, sizeOf(seed), dir, n)
+		o.plan, o.leaders = play(g, seed)
+		o.snapshots = g.net.sent.Load()
 	})
 	o.wrong, o.undecided = n.judge()
 	o.calls, o.doubt = len(n.calls), n.doubt
 	return o
 }
 
-func play(g *group, seed uint64) (plan []string) {
+func play(g *group, seed uint64) (plan []string, terms uint64) {
 	each(g.members, g.start)
 	begun := time.Now()
 	until := begun.Add(span)
@@ -92,13 +97,15 @@ func play(g *group, seed uint64) (plan []string) {
 	g.end(&client{g: g, id: clients, die: die, newest: &newest, jobs: j})
 	each(g.members, func(m *member) { g.kill(m, false) })
 	g.net.late.Wait()
-	return plan
+	return plan, newest.Load()
 }
 
 // end reads everything when nothing disturbs the members any more, and compares them.
 func (g *group) end(c *client) {
 	ctx, cancel := context.WithTimeout(context.Background(), settle)
 	defer cancel()
+	g.net.late.Wait()
+	time.Sleep(calm)
 	var r *raftstate.Reign
 	for r == nil || r.Fresh(ctx) != nil {
 		if ctx.Err() != nil {
@@ -114,7 +121,7 @@ func (g *group) end(c *client) {
 	for _, k := range names {
 		c.read(ctx, call{verb: lookup, name: k})
 	}
-	want := everything(r.Member())
+	want := everything(r)
 	_, applied := r.Indexes()
 	for _, m := range g.members {
 		l := m.now()
@@ -133,8 +140,16 @@ func (g *group) end(c *client) {
 	g.checkJobs(r, c.jobs)
 }
 
+// reader is a member or a leader.
+type reader interface {
+	KVKeys(namespace, prefix string) []string
+	GetKV(namespace, key string) ([]byte, bool)
+	ActorNamed(namespace, actor string) (record.Actor, bool)
+	ListJobs() []record.Job
+}
+
 // everything is the state of a member, as far as clients change it.
-func everything(n *raftstate.Node) string {
+func everything(n reader) string {
 	var b strings.Builder
 	for _, k := range n.KVKeys(namespace, "") {
 		v, _ := n.GetKV(namespace, k)
@@ -169,10 +184,10 @@ func (g *group) checkJobs(r *raftstate.Reign, j *jobs) {
 
 // TestHistories plays some seeds; more with `make histories`.
 func TestHistories(t *testing.T) {
-	calls, doubt, undecided := 0, 0, 0
+	calls, doubt, undecided, terms, snapshots := 0, 0, 0, uint64(0), int64(0)
 	for seed := *first; seed < *first+*seeds; seed++ {
 		o := history(t, seed)
-		calls, doubt = calls+o.calls, doubt+o.doubt
+		calls, doubt, terms, snapshots = calls+o.calls, doubt+o.doubt, terms+o.leaders, snapshots+o.snapshots
 		if o.undecided {
 			undecided++
 			t.Logf("seed %d: Porcupine did not decide in time", seed)
@@ -187,8 +202,9 @@ func TestHistories(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d histories, %d calls, of which %d with an outcome that is not known; %d histories not decided", *seeds, calls, doubt, undecided)
-	if calls < 50*int(*seeds) || undecided*50 > int(*seeds) {
-		t.Errorf("%d histories with %d calls, %d of them undecided: they show too little", *seeds, calls, undecided)
+	t.Logf("%d histories, %d calls, of which %d with an outcome that is not known; %d terms, %d snapshots sent to members; %d histories not decided",
+		*seeds, calls, doubt, terms, snapshots, undecided)
+	if n := int(*seeds); calls < 50*n || undecided*50 > n || terms < 3**seeds || snapshots*4 < int64(n) {
+		t.Errorf("they show too little")
 	}
 }

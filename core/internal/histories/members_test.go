@@ -69,7 +69,7 @@ func (g *group) start(m *member) {
 	stores := dir.Stores()
 	l.log = &slowLog{LogStore: stores.Log, net: g.net}
 	stores.Log = l.log
-	o := raftstate.Options{ID: m.id, Transport: l.end, Forwarder: l.end, Stores: stores, Timing: hasty, CompactEntries: 60, TrailingLogs: 10}
+	o := raftstate.Options{ID: m.id, Transport: l.end, Forwarder: l.end, Stores: stores, Timing: hasty, CompactEntries: 20, TrailingLogs: 3}
 	for _, x := range g.members {
 		o.Voters = append(o.Voters, raftstate.Voter{ID: x.id, Address: x.id})
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -21,6 +22,7 @@ type network struct {
 	die  *rand.Rand
 	ends map[string]*end
 	cuts map[[2]string]bool
+	sent atomic.Int64   // snapshots that were sent and taken
 	late sync.WaitGroup // for commands that arrive once more
 }
 
@@ -168,11 +170,15 @@ func (e *end) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.In
 	if err != nil {
 		return err
 	}
-	return answered(e, to, q, bytes.NewReader(image), a)
+	err = answered(e, to, q, bytes.NewReader(image), a)
+	if err == nil && a.Success {
+		e.net.sent.Add(1)
+	}
+	return err
 }
 
-// Forward implements raftstate.Forwarder. Some commands arrive once more, much later: what a member sends again after a lost answer
-// may overtake, and be overtaken.
+// Forward implements raftstate.Forwarder. Some commands arrive once more, much later, because a member sends again what has no answer.
+// What was refused is not sent again by the network.
 func (e *end) Forward(ctx context.Context, id, _ string, command []byte) ([]byte, error) {
 	again, lose := time.Duration(0), false
 	e.net.roll(func(die *rand.Rand) {
@@ -181,6 +187,10 @@ func (e *end) Forward(ctx context.Context, id, _ string, command []byte) ([]byte
 		}
 		lose = die.IntN(10) == 0
 	})
+	b, err := e.forward(ctx, id, command)
+	if errors.Is(err, raftstate.ErrNotLeader) {
+		return b, err
+	}
 	if again > 0 {
 		e.net.late.Go(func() {
 			time.Sleep(again)
@@ -189,7 +199,6 @@ func (e *end) Forward(ctx context.Context, id, _ string, command []byte) ([]byte
 			_, _ = e.forward(ctx, id, command)
 		})
 	}
-	b, err := e.forward(ctx, id, command)
 	if lose {
 		return nil, errLost
 	}

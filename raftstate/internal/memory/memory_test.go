@@ -1,15 +1,16 @@
-package raftstate
+package memory
 
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/raft"
 )
 
 func TestMemoryLog_DeletesAtBothEnds(t *testing.T) {
-	s := NewMemoryStores().Log
+	s := NewLog()
 	span := func(first, last uint64) {
 		t.Helper()
 		f, _ := s.FirstIndex()
@@ -63,7 +64,7 @@ func TestMemoryLog_DeletesAtBothEnds(t *testing.T) {
 }
 
 func TestMemorySnapshots_HalfWritten_IsNotSeen(t *testing.T) {
-	s := NewMemoryStores().Snapshots
+	s := &Snapshots{}
 	write := func(index uint64, text string) raft.SnapshotSink {
 		t.Helper()
 		sink, err := s.Create(1, index, 1, raft.Configuration{}, 0, nil)
@@ -95,5 +96,18 @@ func TestMemorySnapshots_HalfWritten_IsNotSeen(t *testing.T) {
 	}
 	if _, _, err := s.Open("other"); err == nil {
 		t.Error("an unknown snapshot opens")
+	}
+}
+
+// A log that is asked to delete entries from its middle names them: both ends are meant.
+func TestMemoryLog_DeleteRange_InTheMiddle_NamesBothEnds(t *testing.T) {
+	var m Log
+	for i := uint64(1); i <= 9; i++ {
+		if err := m.StoreLog(&raft.Log{Index: i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.DeleteRange(3, 5); err == nil || !strings.Contains(err.Error(), "entries 3 to 5: in the middle of 1 to 9") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package raftstate
+package memory
 
 import (
 	"bytes"
@@ -10,38 +10,18 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Stores are where raft keeps its things. All three or none.
-type Stores struct {
-	Log       raft.LogStore
-	Stable    raft.StableStore
-	Snapshots raft.SnapshotStore
-	Guard     Guard // nil: the stores do not fail
-}
-
-// HasState reports whether a member has worked with the stores already.
-func HasState(s Stores) (bool, error) { return raft.HasExistingState(s.Log, s.Stable, s.Snapshots) }
-
-// Guard watches over stores on a disk. The member stops when it has failed.
-type Guard interface {
-	// Failed is closed when a write has failed. Nothing is stored any more.
-	Failed() <-chan struct{}
-	// Err says why, for whoever runs the member.
-	Err() error
-}
-
-// NewMemoryStores returns stores that live as long as the process.
-func NewMemoryStores() Stores {
-	return Stores{Log: &memoryLog{first: 1}, Stable: &memoryStable{values: map[string][]byte{}, numbers: map[string]uint64{}}, Snapshots: &memorySnapshots{}}
-}
-
-// memoryLog keeps entries first, first+1, … in a slice.
-type memoryLog struct {
+// Log is a raft.LogStore.
+type Log struct {
 	mu      sync.RWMutex
 	first   uint64
-	entries []*raft.Log
+	entries []*raft.Log // first, first+1, …
 }
 
-func (m *memoryLog) FirstIndex() (uint64, error) {
+// NewLog returns a log without entries.
+func NewLog() *Log { return &Log{first: 1} }
+
+// FirstIndex implements raft.LogStore.
+func (m *Log) FirstIndex() (uint64, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if len(m.entries) == 0 {
@@ -50,7 +30,8 @@ func (m *memoryLog) FirstIndex() (uint64, error) {
 	return m.first, nil
 }
 
-func (m *memoryLog) LastIndex() (uint64, error) {
+// LastIndex implements raft.LogStore.
+func (m *Log) LastIndex() (uint64, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if len(m.entries) == 0 {
@@ -59,7 +40,8 @@ func (m *memoryLog) LastIndex() (uint64, error) {
 	return m.first + uint64(len(m.entries)) - 1, nil
 }
 
-func (m *memoryLog) GetLog(index uint64, out *raft.Log) error {
+// GetLog implements raft.LogStore.
+func (m *Log) GetLog(index uint64, out *raft.Log) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if index < m.first || index-m.first >= uint64(len(m.entries)) {
@@ -69,9 +51,11 @@ func (m *memoryLog) GetLog(index uint64, out *raft.Log) error {
 	return nil
 }
 
-func (m *memoryLog) StoreLog(l *raft.Log) error { return m.StoreLogs([]*raft.Log{l}) }
+// StoreLog implements raft.LogStore.
+func (m *Log) StoreLog(l *raft.Log) error { return m.StoreLogs([]*raft.Log{l}) }
 
-func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
+// StoreLogs implements raft.LogStore.
+func (m *Log) StoreLogs(logs []*raft.Log) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range logs {
@@ -87,7 +71,7 @@ func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
 }
 
 // DeleteRange implements raft.LogStore; raft deletes only from the ends.
-func (m *memoryLog) DeleteRange(low, high uint64) error {
+func (m *Log) DeleteRange(low, high uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.entries) == 0 {
@@ -112,24 +96,32 @@ func (m *memoryLog) DeleteRange(low, high uint64) error {
 
 // IsMonotonic implements raft.MonotonicLogStore: no gaps, so after a snapshot
 // from the leader raft empties the log before it goes on.
-func (m *memoryLog) IsMonotonic() bool { return true }
+func (m *Log) IsMonotonic() bool { return true }
 
 var errNotFound = errors.New("not found") // raft compares the text
 
-type memoryStable struct {
+// Stable is a raft.StableStore.
+type Stable struct {
 	mu      sync.Mutex
 	values  map[string][]byte
 	numbers map[string]uint64
 }
 
-func (m *memoryStable) Set(key, val []byte) error {
+// NewStable returns a store without values.
+func NewStable() *Stable {
+	return &Stable{values: map[string][]byte{}, numbers: map[string]uint64{}}
+}
+
+// Set implements raft.StableStore.
+func (m *Stable) Set(key, val []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.values[string(key)] = bytes.Clone(val)
 	return nil
 }
 
-func (m *memoryStable) Get(key []byte) ([]byte, error) {
+// Get implements raft.StableStore.
+func (m *Stable) Get(key []byte) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if v, ok := m.values[string(key)]; ok {
@@ -138,39 +130,43 @@ func (m *memoryStable) Get(key []byte) ([]byte, error) {
 	return nil, errNotFound
 }
 
-func (m *memoryStable) SetUint64(key []byte, val uint64) error {
+// SetUint64 implements raft.StableStore.
+func (m *Stable) SetUint64(key []byte, val uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.numbers[string(key)] = val
 	return nil
 }
 
-func (m *memoryStable) GetUint64(key []byte) (uint64, error) {
+// GetUint64 implements raft.StableStore.
+func (m *Stable) GetUint64(key []byte) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.numbers[string(key)], nil
 }
 
-// memorySnapshots keeps the latest complete snapshot.
-type memorySnapshots struct {
+// Snapshots is a raft.SnapshotStore. It keeps the latest complete snapshot; its zero value has none.
+type Snapshots struct {
 	mu     sync.Mutex
-	latest *memorySnapshot
+	latest *snapshot
 }
 
-type memorySnapshot struct {
-	store *memorySnapshots
+type snapshot struct {
+	store *Snapshots
 	meta  raft.SnapshotMeta
 	data  bytes.Buffer
 }
 
-func (m *memorySnapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	return &memorySnapshot{store: m, meta: raft.SnapshotMeta{
+// Create implements raft.SnapshotStore.
+func (m *Snapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	return &snapshot{store: m, meta: raft.SnapshotMeta{
 		Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term,
 		Configuration: c, ConfigurationIndex: cIndex,
 	}}, nil
 }
 
-func (m *memorySnapshots) List() ([]*raft.SnapshotMeta, error) {
+// List implements raft.SnapshotStore.
+func (m *Snapshots) List() ([]*raft.SnapshotMeta, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.latest == nil {
@@ -180,7 +176,8 @@ func (m *memorySnapshots) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{&meta}, nil
 }
 
-func (m *memorySnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+// Open implements raft.SnapshotStore.
+func (m *Snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.latest == nil || m.latest.meta.ID != id {
@@ -190,12 +187,12 @@ func (m *memorySnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, er
 	return &meta, io.NopCloser(bytes.NewReader(m.latest.data.Bytes())), nil
 }
 
-func (s *memorySnapshot) Write(p []byte) (int, error) { return s.data.Write(p) }
-func (s *memorySnapshot) ID() string                  { return s.meta.ID }
-func (s *memorySnapshot) Cancel() error               { return nil }
+func (s *snapshot) Write(p []byte) (int, error) { return s.data.Write(p) }
+func (s *snapshot) ID() string                  { return s.meta.ID }
+func (s *snapshot) Cancel() error               { return nil }
 
 // Close makes the snapshot the latest: a half-written one is never seen.
-func (s *memorySnapshot) Close() error {
+func (s *snapshot) Close() error {
 	s.meta.Size = int64(s.data.Len())
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()

@@ -1,4 +1,4 @@
-package raftstate
+package ring
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// ring keeps the latest events and wakes the callers that wait for more. It has its own lock,
-// which may be taken under that of fsm. An event is in the ring only after the state shows it.
-type ring struct {
+// Ring keeps the latest events and wakes the callers that wait for more. It has its own lock,
+// which may be taken under any other. An event is in the ring only after the state shows it.
+type Ring struct {
 	mu      sync.Mutex
 	size    uint64         // of events, once it is full
 	events  []record.Event // event n lies at n-base modulo size
@@ -25,20 +25,21 @@ type ring struct {
 // maxBatch caps the events that one Watch returns.
 const maxBatch = 256
 
-func newRing(size int) *ring {
-	return &ring{size: uint64(size), base: 1, first: 1, epoch: 1}
+// New returns a ring that keeps so many events.
+func New(size int) *Ring {
+	return &Ring{size: uint64(size), base: 1, first: 1, epoch: 1}
 }
 
 // changed wakes the waiters; the lock is held.
-func (r *ring) changed() {
+func (r *Ring) changed() {
 	if r.wake != nil {
 		close(r.wake)
 		r.wake = nil
 	}
 }
 
-// add appends events, which continue the last number.
-func (r *ring) add(events []record.Event) {
+// Add appends events, which continue the last number.
+func (r *Ring) Add(events []record.Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -58,8 +59,8 @@ func (r *ring) add(events []record.Event) {
 	r.changed()
 }
 
-// reset forgets all events: the state now comes from a snapshot.
-func (r *ring) reset(seq uint64) {
+// Reset forgets all events: the state now comes from a snapshot.
+func (r *Ring) Reset(seq uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = nil
@@ -67,8 +68,8 @@ func (r *ring) reset(seq uint64) {
 	r.changed()
 }
 
-// lead notes whether this member leads.
-func (r *ring) lead(leading bool) {
+// Lead notes whether this member leads.
+func (r *Ring) Lead(leading bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if leading || r.leading { // when this member leads again, another one may have led in between
@@ -78,23 +79,30 @@ func (r *ring) lead(leading bool) {
 	}
 }
 
-// leads reports whether this member leads, and its state is whole.
-func (r *ring) leads() bool {
+// Leads reports whether this member leads, and its state is whole.
+func (r *Ring) Leads() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.leading
 }
 
-// close ends all watches.
-func (r *ring) close() {
+// Len returns how many events are kept.
+func (r *Ring) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.events)
+}
+
+// Close ends all watches.
+func (r *Ring) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.changed()
 }
 
-// watch waits for something after the cursor.
-func (r *ring) watch(ctx context.Context, from record.Cursor) (record.Batch, error) {
+// Watch waits for something after the cursor.
+func (r *Ring) Watch(ctx context.Context, from record.Cursor) (record.Batch, error) {
 	for {
 		b, wake, err := r.poll(from)
 		if err != nil || wake == nil {
@@ -109,7 +117,7 @@ func (r *ring) watch(ctx context.Context, from record.Cursor) (record.Batch, err
 }
 
 // poll returns what there is after the cursor, or a channel to wait on.
-func (r *ring) poll(from record.Cursor) (record.Batch, <-chan struct{}, error) {
+func (r *Ring) poll(from record.Cursor) (record.Batch, <-chan struct{}, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

@@ -1,4 +1,4 @@
-package raftstate
+package ring
 
 import (
 	"context"
@@ -19,13 +19,13 @@ func events(from, to uint64) (list []record.Event) {
 }
 
 func TestRing_Watch_GivesEventsInOrderWithoutGaps(t *testing.T) {
-	r := newRing(1000)
+	r := New(1000)
 	for seq := uint64(1); seq <= 900; seq += 3 {
-		r.add(events(seq, seq+2))
+		r.Add(events(seq, seq+2))
 	}
 	at := record.Cursor{Epoch: 1}
 	for want := uint64(1); at.Seq < 900; {
-		b, err := r.watch(context.Background(), at)
+		b, err := r.Watch(context.Background(), at)
 		if err != nil || len(b.Events) == 0 || len(b.Events) > maxBatch {
 			t.Fatalf("got %d events, %v", len(b.Events), err)
 		}
@@ -40,29 +40,29 @@ func TestRing_Watch_GivesEventsInOrderWithoutGaps(t *testing.T) {
 }
 
 func TestRing_TooLate_Compacted(t *testing.T) {
-	r := newRing(4)
-	r.add(events(1, 3))
-	r.add(events(4, 10))
+	r := New(4)
+	r.Add(events(1, 3))
+	r.Add(events(4, 10))
 	ctx := context.Background()
 	for seq, want := range map[uint64]int{5: -1, 0: -1, 6: 4, 9: 1, 11: -1} {
-		b, err := r.watch(ctx, record.Cursor{Seq: seq, Epoch: 1})
+		b, err := r.Watch(ctx, record.Cursor{Seq: seq, Epoch: 1})
 		if want < 0 != errors.Is(err, record.ErrCompacted) || want >= 0 && (len(b.Events) != want || b.Events[0].Seq != seq+1) {
 			t.Errorf("after %d: got %v, %v", seq, b.Events, err)
 		}
 	}
-	r.reset(20)
-	if _, err := r.watch(ctx, record.Cursor{Seq: 10, Epoch: 1}); !errors.Is(err, record.ErrCompacted) {
+	r.Reset(20)
+	if _, err := r.Watch(ctx, record.Cursor{Seq: 10, Epoch: 1}); !errors.Is(err, record.ErrCompacted) {
 		t.Errorf("after a restore: got %v", err)
 	}
-	r.add(events(21, 27))
-	if b, err := r.watch(ctx, record.Cursor{Seq: 23, Epoch: 1}); err != nil || len(b.Events) != 4 || b.Events[0].Seq != 24 {
+	r.Add(events(21, 27))
+	if b, err := r.Watch(ctx, record.Cursor{Seq: 23, Epoch: 1}); err != nil || len(b.Events) != 4 || b.Events[0].Seq != 24 {
 		t.Errorf("after a restore: got %v, %v", b.Events, err)
 	}
 }
 
 func TestRing_NothingNew_WaitsForEventLeadershipOrEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRing(4)
+		r := New(4)
 		type reply struct {
 			b   record.Batch
 			err error
@@ -71,7 +71,7 @@ func TestRing_NothingNew_WaitsForEventLeadershipOrEnd(t *testing.T) {
 		at := record.Cursor{}
 		watch := func(ctx context.Context) {
 			go func() {
-				b, err := r.watch(ctx, at)
+				b, err := r.Watch(ctx, at)
 				replies <- reply{b, err}
 			}()
 			synctest.Wait()
@@ -97,17 +97,17 @@ func TestRing_NothingNew_WaitsForEventLeadershipOrEnd(t *testing.T) {
 		if len(replies) > 0 {
 			t.Error("the watch does not wait")
 		}
-		r.lead(true)
+		r.Lead(true)
 		if got := next(); !got.b.Leading || len(got.b.Events) != 0 {
 			t.Errorf("it leads: got %+v", got)
 		}
 		watch(t.Context())
-		r.add(events(1, 2))
+		r.Add(events(1, 2))
 		if got := next(); !got.b.Leading || len(got.b.Events) != 2 {
 			t.Errorf("events: got %+v", got)
 		}
 		watch(t.Context())
-		r.lead(true) // another led in between
+		r.Lead(true) // another led in between
 		if got := next(); !got.b.Leading || got.err != nil {
 			t.Errorf("it leads again: got %+v", got)
 		}
@@ -118,7 +118,7 @@ func TestRing_NothingNew_WaitsForEventLeadershipOrEnd(t *testing.T) {
 			t.Errorf("the context ended: got %+v", got)
 		}
 		watch(t.Context())
-		r.close()
+		r.Close()
 		if got := next(); !errors.Is(got.err, record.ErrClosed) {
 			t.Errorf("closed: got %+v", got)
 		}
@@ -130,16 +130,16 @@ func TestRing_NothingNew_WaitsForEventLeadershipOrEnd(t *testing.T) {
 func TestRing_RandomHistory_AsAListOfAllEvents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for size := 1; size <= 9; size++ {
-		r := newRing(size)
+		r := New(size)
 		first, last := uint64(1), uint64(0) // first: the oldest that is kept
 		for step := range 300 {
 			if rng.IntN(20) == 0 {
 				last += uint64(rng.IntN(30))
 				first = last + 1
-				r.reset(last)
+				r.Reset(last)
 			} else {
 				n := uint64(rng.IntN(2 * size))
-				r.add(events(last+1, last+n))
+				r.Add(events(last+1, last+n))
 				last += n
 				if kept := last + 1 - first; kept > uint64(size) {
 					first = last + 1 - uint64(size)
@@ -166,12 +166,12 @@ func TestRing_RandomHistory_AsAListOfAllEvents(t *testing.T) {
 
 // Each change of who leads is a new epoch: a cursor of an earlier one does not wait.
 func TestRing_Lead_EachTermIsAnEpoch(t *testing.T) {
-	r := newRing(4)
+	r := New(4)
 	for i, c := range []struct {
 		leading bool
 		epoch   uint64
 	}{{false, 1}, {true, 2}, {true, 3}, {false, 4}, {false, 4}, {true, 5}} {
-		r.lead(c.leading)
+		r.Lead(c.leading)
 		b, wake, err := r.poll(record.Cursor{})
 		if err != nil || wake != nil || b.Leading != c.leading || b.Next.Epoch != c.epoch {
 			t.Errorf("step %d: got %+v, %v", i, b, err)
