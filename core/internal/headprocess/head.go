@@ -138,6 +138,12 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 				office.converse(running, from, s)
 				return
 			}
+			if node, _, ok := relay.ParseTarget(s.Target()); ok && book.Has(from) { // another head carries a connection of a node with this one
+				if err := links.AcceptRelayed(s); err != nil {
+					log.Warn("a connection that another head carries was refused", "node", node, "why", err)
+				}
+				return
+			}
 			relays.Serve(from, s, s.Target())
 		},
 		Bulk: func(from uint32, c net.Conn) { depot.Serve(from, c) },
@@ -173,7 +179,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if depot, err = packages.OpenDepot(filepath.Join(folder, "packages"), runs(state), log); err != nil {
 		return err
 	}
-	relays = newRelay(links.To, state, log)
+	relays = newRelay(links.To, state, book, log)
 	group.Begin(state)
 	keys.Serve(links)
 	for _, l := range []net.Listener{tcp, near} {

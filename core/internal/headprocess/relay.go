@@ -5,14 +5,15 @@ import (
 	"log/slog"
 	"net"
 
+	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
 
-// newRelay carries connections between nodes that are alive by the cluster's state.
-func newRelay(to func(node uint32) (*link.Link, error), state *raftstate.Node, log *slog.Logger) *relay.Relay {
+// newRelay carries connections between nodes that are alive by the cluster's state, and of nodes with other heads.
+func newRelay(to func(node uint32) (*link.Link, error), state *raftstate.Node, book *headgroup.Book, log *slog.Logger) *relay.Relay {
 	open := func(node uint32, target []byte) (net.Conn, error) {
 		k, err := to(node)
 		if err != nil {
@@ -24,7 +25,12 @@ func newRelay(to func(node uint32) (*link.Link, error), state *raftstate.Node, l
 		}
 		return s, nil
 	}
-	return relay.New(open, func(node uint32) error { return living(state, node) }, log)
+	return relay.New(open, func(node uint32) error {
+		if book.Has(node) {
+			return nil // a node that does not reach another head
+		}
+		return living(state, node)
+	}, log)
 }
 
 // living returns nil for a node that is alive by the cluster's state, and else what it is.

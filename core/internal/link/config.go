@@ -98,7 +98,7 @@ type Config struct {
 	Resolve func(node uint32) []string
 
 	// Relay returns a connection with a node that a third node carries. It is called when there has been no direct connection with the node
-	// for some seconds; bulk says that much data will follow. Nil: there is none. Nodes of Keep are not reached so.
+	// for some seconds; bulk says that much data will follow. Nil: there is none.
 	Relay func(ctx context.Context, node uint32, bulk bool) (net.Conn, error)
 
 	// Serve gets each stream that a peer opens, on a goroutine of its own, and closes the stream.

@@ -44,7 +44,7 @@ type session struct {
 // newSession makes one after another one was lost; nil: it is the first.
 func (k *Link) newSession(before *session, keep bool) *session {
 	o := k.links.c.Session
-	o.Self, o.Peer, o.Keep, o.Relay = k.links.c.Self.Number, k.node, keep, k.links.c.Relay != nil && !keep
+	o.Self, o.Peer, o.Keep, o.Relay = k.links.c.Self.Number, k.node, keep, k.links.c.Relay != nil
 	for o.Boot == 0 {
 		o.Boot = bootNumber()
 	}

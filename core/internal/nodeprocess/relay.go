@@ -2,6 +2,7 @@ package nodeprocess
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -10,13 +11,11 @@ import (
 	"github.com/eagleray/eagleray/core/internal/relay"
 )
 
-// relay asks a head to carry a connection with another node: the one that leads if it is connected, else another one.
+// relay asks a head to carry a connection with another node or another head: the one that leads if it is connected, else another one.
 func (m *member) relay(ctx context.Context, node uint32, bulk bool) (net.Conn, error) {
-	number := m.heads.leading()
-	for _, h := range m.heads.numbers() {
-		if m.links.Trouble(number) != nil {
-			number = h
-		}
+	number, found := m.carrier(node)
+	if !found {
+		return nil, fmt.Errorf("connection with node %d: %w", node, errNoCarrier)
 	}
 	head, err := m.links.To(number)
 	if err != nil {
@@ -36,6 +35,20 @@ func (m *member) relay(ctx context.Context, node uint32, bulk bool) (net.Conn, e
 		return nil, fmt.Errorf("connection with node %d: %w", node, err)
 	}
 	return s, nil
+}
+
+// errNoCarrier: no head is connected that could carry the connection.
+var errNoCarrier = errors.New("no other head is connected that could carry it")
+
+// carrier returns a head that is connected, and not the one that is to be reached.
+func (m *member) carrier(to uint32) (number uint32, found bool) {
+	leader := m.heads.leading()
+	for _, h := range m.heads.numbers() {
+		if h != to && m.links.Trouble(h) == nil && (!found || h == leader) {
+			number, found = h, true
+		}
+	}
+	return number, found
 }
 
 // relayed takes a connection of another node that the head carries. Who the other node is, its certificate says.

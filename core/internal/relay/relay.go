@@ -64,7 +64,7 @@ func (r *Relay) Serve(from uint32, s net.Conn, target []byte) {
 
 // connect takes places for a connection and opens its other end.
 func (r *Relay) connect(from, to uint32, bulk bool) (net.Conn, error) {
-	if to == from || to == 0 {
+	if to == from {
 		return nil, fmt.Errorf("node %d has asked for a connection with node %d: another node of the cluster must be named", from, to)
 	}
 	if err := r.alive(to); err != nil {

@@ -45,7 +45,7 @@ type Options struct {
 	IsHead func(number uint32) bool
 	// Others reports whether all other heads have the keyring with that version. Nil: there are none.
 	Others func(version uint64) bool
-	Log      *slog.Logger
+	Log    *slog.Logger
 }
 
 // Keeper keeps the keyring of a cluster.
