@@ -25,6 +25,8 @@ type Options struct {
 	// Dial makes a connection for Raft to another head, and Control returns the control stream with one.
 	Dial    func(ctx context.Context, number uint32) (net.Conn, error)
 	Control func(number uint32) (*wire.Peer, error)
+	// Stalled reports whether a write of the log takes too long. Nil: the log is in memory.
+	Stalled func() bool
 	Log     *slog.Logger
 }
 
