@@ -10,7 +10,7 @@ import (
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 2 * time.Second // a head that is killed again and again is missed by the others for no longer
-	steadyTime   = time.Minute // a child that was ready for so long has not failed at its start
+	steadyTime   = time.Minute     // a child that was ready for so long has not failed at its start
 )
 
 // machine decides what becomes of the children. Its clock begins at zero.

@@ -23,13 +23,14 @@ from typing import Any
 from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 
-from chaos.headslab import OF_THREE, WAYS, Heads
+from chaos.headslab import OF_THREE, PARTING, WAYS, Heads
 from chaos.headswork import WORK
 from chaos.nodesleft import left
 
 ROOT = ROBUST.parents[1]
-#: What needs no head may not wait longer than this for one.
-UNDISTURBED_S = 5.0
+#: What needs no head may not wait longer than this for one. A cut also parts nodes, which look for a way through a third
+#: machine after 5 s.
+UNDISTURBED_S, PARTED_S = 5.0, 10.0
 LIMIT_S = 180.0
 
 
@@ -134,7 +135,7 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
         wrong += [
             f"{name} waited {told['longest'][name]:.1f} s"
             for name in given.undisturbed
-            if told["longest"].get(name, 0) > UNDISTURBED_S
+            if told["longest"].get(name, 0) > limit
         ]
     except (ValueError, KeyError, IndexError, subprocess.TimeoutExpired) as error:
         program.kill()

@@ -172,3 +172,5 @@ WAYS: dict[str, Way] = {
 }
 #: Those that leave a majority of three heads.
 OF_THREE = [way for way in WAYS if not way.startswith("kill_two")]
+#: Those that part machines, and with them nodes.
+PARTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]
