@@ -22,6 +22,11 @@
 // connection from the leader has ended dials it, and if the machine answers that nobody listens there, the follower stands for election without waiting. The
 // followers do so one after the other, so that they do not split the votes. This is for speed only: whoever is elected has a majority in any case.
 //
+// # A leader whose disk does not answer
+//
+// While a write of this head's log takes longer than two seconds, this head sends no heartbeats and no entries, and another head is elected (stall.go). When the disk
+// answers again, this head follows, as after a pause of its process.
+//
 // # Goroutines and locks
 //
 // A Group has one goroutine that passes on Raft's messages, one that follows the settings, one that tells nodes who leads, and one for each connection of Raft, for each
@@ -33,6 +38,7 @@
 //	book.go      which head is where
 //	layer.go     Raft's connections
 //	suspect.go   a leader that is gone
+//	stall.go     a leader whose disk does not answer
 //	forward.go   proposals
 //	announce.go  who leads, for the nodes
 //	settle.go    Raft's members follow the settings

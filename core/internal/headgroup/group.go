@@ -28,7 +28,9 @@ type Options struct {
 	Control func(number uint32) (*wire.Peer, error)
 	// Keys returns the version of the keyring that this head has.
 	Keys func() uint64
-	Log  *slog.Logger
+	// Stalled reports whether a write of the log takes too long. Nil: the log is in memory.
+	Stalled func() bool
+	Log     *slog.Logger
 }
 
 // Group is the part of a head that knows the other heads.

@@ -101,10 +101,12 @@ const (
 	rpcBuffer = 64
 )
 
-// transport is raft's network transport, whose incoming messages can have one of this head's own among them.
+// transport is raft's network transport, whose incoming messages can have one of this head's own among them. While the disk of this head does not
+// answer, it sends no entries and heartbeats.
 type transport struct {
 	*raft.NetworkTransport
-	rpcs chan raft.RPC
+	rpcs  chan raft.RPC
+	stall stall
 }
 
 // Consumer implements raft.Transport.
@@ -114,7 +116,7 @@ func newTransport(g *Group, log hclog.Logger) *transport {
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: g.layer, MaxPool: pooled, Timeout: rpcLimit, Logger: log, MsgpackUseNewTimeFormat: true,
 	})
-	t := &transport{NetworkTransport: n, rpcs: make(chan raft.RPC, rpcBuffer)}
+	t := &transport{NetworkTransport: n, rpcs: make(chan raft.RPC, rpcBuffer), stall: stall{is: g.o.Stalled, log: g.o.Log}}
 	g.work.Go(func() { t.pass(g.ctx) })
 	return t
 }

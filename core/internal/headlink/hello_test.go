@@ -46,3 +46,19 @@ func TestHello_IsReadAfterThatOfANewerConnection_IsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A node speaks with a head, then with another one that acknowledges reports, and then with the first one again, which has not heard of them.
+func TestHello_AnotherHeadHasAcknowledgedReports_TheyAreNotWaitedFor(t *testing.T) {
+	w := newWorld(t, true)
+	w.startHead(true)
+	before, after := hello(), hello()
+	before.First, before.Connection = 5, 1
+	after.First, after.Connection = 9, 2
+	var welcome linkmsg.Welcome
+	if err := w.stranger().Call(w.ctx, linkmsg.THello, encoded(t, &before), &welcome); err != nil || welcome.Reports != 4 {
+		t.Fatalf("welcomed with %+v, %v", welcome, err)
+	}
+	if err := w.stranger().Call(w.ctx, linkmsg.THello, encoded(t, &after), &welcome); err != nil || welcome.Reports != 8 {
+		t.Errorf("welcomed with %+v, %v: the node keeps report 9 and later ones only", welcome, err)
+	}
+}

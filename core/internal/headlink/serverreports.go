@@ -85,7 +85,7 @@ func (s *Server) commitBatch(from uint32, batch []linkmsg.Told) bool {
 func (s *Server) acknowledge(n *node, number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n.committed = number
+	n.committed = max(n.committed, number)
 	n.acknowledge()
 }
 

@@ -209,6 +209,8 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 	another := false // process of the node
 	switch {
 	case n != nil && n.client == h.Client:
+		// Between an earlier hello and this one the node may have spoken with another head, which has committed what this one waits for.
+		n.arrived, n.committed = max(n.arrived, h.First-1), max(n.committed, h.First-1)
 	case n != nil && n.client == ([16]byte{}): // there are orders for it already
 		n.client, n.arrived, n.committed = h.Client, h.First-1, h.First-1
 	default: // a process of the node before it is gone, and its orders are, too

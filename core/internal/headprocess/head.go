@@ -115,7 +115,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return k.Control()
 	}
 	book = headgroup.NewBook(folder, id.file, log)
-	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Keys: keys.Version, Log: log,
+	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Keys: keys.Version, Stalled: stored.Stalled, Log: log,
 		Dial: func(ctx context.Context, number uint32) (net.Conn, error) {
 			k, err := links.To(number)
 			if err != nil {

@@ -26,7 +26,7 @@ const (
 	RaftConns = 16
 
 	beginTime  = 5 * time.Second        // a connection must have said who it is and what it is for
-	keepPause  = time.Second            // until a lost session that is to be kept begins anew
+	keepPause  = 200 * time.Millisecond // until a lost session that is to be kept begins anew
 	acceptWait = 100 * time.Millisecond // after a listener has failed to accept, as when no descriptor is free
 )
 

@@ -9,6 +9,8 @@
 //   - What is damaged is refused with ErrDamaged, which names the file and the place. Only the tail of a write that was not
 //     acknowledged is cut off, and a damaged snapshot that the log replaces is put aside. Both are logged.
 //   - The first write that fails stops the member (Guard). raftstate's node then answers nothing any more, and its Err names the directory.
+//   - A write that takes longer than StallAfter is seen (Guard.Stalled). The head then withholds what would keep it leading, so another one leads until
+//     the disk answers again (package headgroup).
 //   - One process has a directory at a time (ErrInUse).
 //
 // # The directory

@@ -28,6 +28,9 @@ type Disk interface {
 	Remove(dir string, paths []string) error
 }
 
+// ThisMachine is this machine's disk. Tests wrap it.
+var ThisMachine Disk = realDisk{}
+
 // realDisk is the disk of this machine.
 type realDisk struct{}
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -212,4 +213,26 @@ func fill(t *testing.T, dir string) {
 			t.Errorf("%s is lost", key)
 		}
 	}
+}
+
+// A write of the log, and one of the term, is seen that takes too long.
+func TestGuard_WriteTakesLong_IsStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard("dir")
+		for _, w := range []*stopwatch{&g.log, &g.term} {
+			w.start()
+			time.Sleep(StallAfter)
+			if g.Stalled() {
+				t.Error("a write may take that long")
+			}
+			time.Sleep(time.Millisecond)
+			if !g.Stalled() {
+				t.Error("a write that takes longer is not seen")
+			}
+			w.stop()
+			if g.Stalled() {
+				t.Error("the write is over")
+			}
+		}
+	})
 }

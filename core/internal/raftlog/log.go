@@ -143,6 +143,8 @@ func (l *Log) StoreLogs(entries []*raft.Log) error {
 			return fmt.Errorf("store log entry %d: it has %d bytes, and at most %d are allowed", e.Index, n, maxEntry)
 		}
 	}
+	l.guard.log.start()
+	defer l.guard.log.stop()
 	for len(entries) > 0 {
 		n := 0
 		l.buf = l.buf[:0]
@@ -217,6 +219,8 @@ func (l *Log) DeleteRange(low, high uint64) error {
 	if last == 0 || high < l.first || low > last || low > high {
 		return nil
 	}
+	l.guard.log.start()
+	defer l.guard.log.stop()
 	var err error
 	switch {
 	case low <= l.first && high >= last:

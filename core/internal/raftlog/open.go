@@ -207,6 +207,9 @@ func (d *Dir) Stores() raftstate.Stores {
 	return raftstate.Stores{Log: d.log, Stable: d.stable, Snapshots: d.snapshots, Guard: d.guard}
 }
 
+// Stalled is Guard.Stalled.
+func (d *Dir) Stalled() bool { return d.guard.Stalled() }
+
 // Close gives the directory back. The member must be closed before.
 func (d *Dir) Close() error {
 	var err error

@@ -110,6 +110,8 @@ func (s *Stable) save() error {
 	if err != nil {
 		return err
 	}
+	s.guard.term.start()
+	defer s.guard.term.stop()
 	b := binary.LittleEndian.AppendUint32(nil, stableMagic)
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(body, castagnoli))
 	if err := replaceFile(s.path, append(b, body...)); err != nil {

@@ -190,7 +190,11 @@ func (s *Session) failed() {
 		s.direct.probe = s.now + s.direct.pause()
 		return
 	}
-	s.dials.next = s.now + min(firstPause<<min(s.dials.tries, 10), longestPause)
+	longest := longestPause
+	if s.o.Keep {
+		longest = keptPause
+	}
+	s.dials.next = s.now + min(firstPause<<min(s.dials.tries, 10), longest)
 	s.dials.tries++
 	if relay := s.direct.since + relayAfter; s.o.Relay && s.direct.none && relay > s.now {
 		s.dials.next = min(s.dials.next, relay)

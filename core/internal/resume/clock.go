@@ -13,6 +13,7 @@ const (
 	dialFor      = 5 * time.Second // an attempt to dial is given up
 	firstPause   = 100 * msec      // after the first attempt in vain; it doubles
 	longestPause = 2 * time.Second
+	keptPause    = 500 * msec  // the longest one with a peer to which there must always be a connection: a head that was started again may lead soon
 	giveWay      = 300 * msec  // how much longer the node with the higher number waits when a connection ended
 	steady       = time.Second // a connection that held so long did not fail at once
 	trimAfter    = time.Second // free memory is given back when nothing was sent for so long

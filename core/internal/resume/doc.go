@@ -45,7 +45,8 @@
 // the new connection, like after any other end of one. When direct connections fall silent again and again, the pause grows to 32 s.
 //
 // A connection is dropped when frames wait for an acknowledgement and nothing is heard for 5 s. Pauses
-// between attempts grow up to 2 s.
+// between attempts grow up to 2 s, and up to 0.5 s with a peer to which there must always be a connection (Options.Keep): a head that was started again may lead
+// soon, and then all nodes need it at once.
 //
 // # The end of a session
 //

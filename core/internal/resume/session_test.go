@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func session(t testing.TB, o Options) *Session {
@@ -223,5 +224,35 @@ func TestGiveUp_EndsTheStreamsAndTheSessionOnce(t *testing.T) {
 	got := fmt.Sprint(a.Actions())
 	if want := fmt.Sprintf("[drop 1 ended %d: broken lost: broken]", id); got != want || a.Lost() != Broken {
 		t.Errorf("%s and %v, not %s", got, a.Lost(), want)
+	}
+}
+
+func TestDetached_NobodyAnswers_PausesGrowUpToABound(t *testing.T) {
+	for _, c := range []struct {
+		keep    bool
+		longest time.Duration
+	}{{true, 500 * time.Millisecond}, {false, 2 * time.Second}} {
+		s := session(t, Options{Keep: c.keep, Patience: time.Hour})
+		s.Advance(0)
+		if _, err := s.Open([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		now, pause := time.Duration(0), time.Duration(0)
+		for range 10 {
+			for _, a := range s.Actions() {
+				if a.Kind == Dial {
+					s.Detached(a.Conn)
+				}
+			}
+			next, _ := s.NextTime()
+			if next < now+pause {
+				t.Errorf("keep %v: the pause %v follows one of %v", c.keep, next-now, pause)
+			}
+			now, pause = next, next-now
+			s.Advance(now)
+		}
+		if pause != c.longest {
+			t.Errorf("keep %v: the longest pause is %v, want %v", c.keep, pause, c.longest)
+		}
 	}
 }

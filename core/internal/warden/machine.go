@@ -9,8 +9,8 @@ import (
 // Times of children that are started again.
 const (
 	firstPause   = 100 * time.Millisecond
-	longestPause = 10 * time.Second
-	steadyTime   = time.Minute // a child that was ready for so long has not failed at its start
+	longestPause = 2 * time.Second // a head that is killed again and again is missed by the others for no longer
+	steadyTime   = time.Minute     // a child that was ready for so long has not failed at its start
 )
 
 // machine decides what becomes of the children. Its clock begins at zero.

@@ -10,8 +10,8 @@ from processes import until
 
 from chaos.blows import GONE_S
 
-#: What stays of an ended node, beside its logs: the lock of starting one, the cluster's token, and the mark of its end.
-KEPT = ("start.lock", "token", "ended")
+#: What stays of an ended node, beside its logs: the lock of starting one, the token and where it is, its end.
+KEPT = ("start.lock", "token", "member.json", "ended")
 
 
 def left(machines: list[Machine]) -> list[str]:

@@ -67,6 +67,23 @@ class Machine:
         assert done.returncode == status, f"{self.name}: eagleray {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
+    def ask(self, *words: str) -> str | None:
+        """Runs the command ``eagleray`` here and returns what it printed, or None when it failed or took too long."""
+        line = self.words(BINARY, *words)
+        try:
+            done = subprocess.run(
+                line,
+                env=self.env,
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+                stdin=subprocess.DEVNULL,
+                check=True,
+            )
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout
+
     def start_head(self, *flags: str) -> tuple[str, str]:
         """Begins a cluster here. Returns the head's address and the file of the token."""
         said = self("start", "--head", f"--node-ip-address={self.address}", f"--node-name={self.name}", *flags)

@@ -1,0 +1,220 @@
+package headgroup
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/raftlog"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/raftstate"
+)
+
+// stuckDisk is this machine's disk, on which a write can be kept waiting.
+type stuckDisk struct {
+	raftlog.Disk
+	mu   sync.Mutex
+	wait chan struct{} // nil: the disk answers
+	held chan struct{} // gets something when a write has begun to wait
+}
+
+type stuckFile struct {
+	raftlog.File
+	d *stuckDisk
+}
+
+func (d *stuckDisk) Create(path string, size int, head []byte) (raftlog.File, error) {
+	f, err := d.Disk.Create(path, size, head)
+	return stuckFile{f, d}, err
+}
+
+func (d *stuckDisk) Open(path string, create bool) (raftlog.File, error) {
+	f, err := d.Disk.Open(path, create)
+	return stuckFile{f, d}, err
+}
+
+func (d *stuckDisk) now() chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wait
+}
+
+// stick keeps all writes waiting until the function that it returns is called.
+func (d *stuckDisk) stick() (loosen func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wait = make(chan struct{})
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		close(d.wait)
+		d.wait = nil
+	})
+}
+
+func (f stuckFile) Sync() error {
+	if wait := f.d.now(); wait != nil {
+		select {
+		case f.d.held <- struct{}{}:
+		default:
+		}
+		<-wait
+	}
+	return f.File.Sync()
+}
+
+// seat is a head of a test: a group, and the state on a disk.
+type seat struct {
+	group *Group
+	state *raftstate.Node
+	disk  *stuckDisk
+}
+
+// noForward is for heads that are asked only when they lead.
+type noForward struct{}
+
+func (noForward) Forward(context.Context, string, string, []byte) ([]byte, error) {
+	return nil, raftstate.ErrNotLeader
+}
+
+// threeSeats starts three heads, whose connections are pipes of this process.
+func threeSeats(t *testing.T) map[string]*seat {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	var at []linkmsg.HeadAt
+	var voters []raftstate.Voter
+	var dirs []*raftlog.Dir
+	var disks []*stuckDisk
+	for i := range 3 {
+		disk := &stuckDisk{Disk: raftlog.ThisMachine, held: make(chan struct{}, 1)}
+		d, err := raftlog.Open(t.TempDir(), raftlog.Options{Log: log, Disk: disk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		dirs, disks = append(dirs, d), append(disks, disk)
+		at = append(at, linkmsg.HeadAt{ID: d.ID(), Number: uint32(i + 1), Addresses: []string{"127.0.0.1:1"}})
+		voters = append(voters, raftstate.Voter{ID: d.ID(), Address: d.ID()})
+	}
+	seats := map[string]*seat{}
+	groups := map[uint32]*Group{}
+	for i, d := range dirs {
+		self := uint32(i + 1)
+		g := New(Options{ID: d.ID(), Number: self, Book: NewBook(t.TempDir(), &File{Heads: at}, log), Log: log, Stalled: d.Stalled,
+			Control: func(uint32) (*wire.Peer, error) { return nil, net.ErrClosed },
+			Dial: func(_ context.Context, number uint32) (net.Conn, error) {
+				a, b := net.Pipe()
+				go groups[number].Serve(self, b)
+				return a, nil
+			}})
+		groups[self] = g
+		seats[d.ID()] = &seat{group: g, disk: disks[i]}
+	}
+	for i, d := range dirs {
+		s := seats[d.ID()]
+		state, err := raftstate.Open(raftstate.Options{ID: d.ID(), Voters: voters, Transport: s.group.Transport(), Forwarder: noForward{}, Stores: d.Stores()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.state = state
+		s.group.state = state // Begin would look for settings of heads, and there are none
+		t.Cleanup(func() {
+			if err := state.Close(); err != nil {
+				t.Error(i, err)
+			}
+			s.group.Close()
+		})
+	}
+	return seats
+}
+
+// reign waits until a head other than that one leads.
+func reign(t *testing.T, seats map[string]*seat, but string) *raftstate.Reign {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	found := make(chan *raftstate.Reign, len(seats))
+	for id, s := range seats {
+		if id != but {
+			go func() {
+				if r, err := s.state.Lead(ctx); err == nil {
+					found <- r
+				}
+			}()
+		}
+	}
+	select {
+	case r := <-found:
+		return r
+	case <-ctx.Done():
+		t.Fatal("no other head leads")
+		return nil
+	}
+}
+
+func TestGroup_LeadersDiskDoesNotAnswer_AnotherLeadsUntilItFollows(t *testing.T) {
+	seats := threeSeats(t)
+	first := reign(t, seats, "")
+	old := seats[first.Member().Self()]
+	if _, err := first.PutKV(t.Context(), "a", "before", []byte("1"), true); err != nil {
+		t.Fatal(err)
+	}
+	loosen := old.disk.stick()
+	defer loosen()
+	stuck := make(chan error, 1)
+	go func() {
+		_, err := first.PutKV(t.Context(), "a", "stuck", []byte("1"), true)
+		stuck <- err
+	}()
+	<-old.disk.held
+	begun := time.Now()
+	second := reign(t, seats, old.state.Self())
+	if took := time.Since(begun); took < raftlog.StallAfter-100*time.Millisecond {
+		t.Errorf("another head leads after %v: a disk may take %v", took, raftlog.StallAfter)
+	}
+	if err := second.PutSetting(t.Context(), "after", []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	loosen()
+	if err := <-stuck; err == nil {
+		t.Error("the head whose disk did not answer has acknowledged a change of its own")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for from := old.state.Now(); ; { // the old leader follows
+		if _, known := old.state.Setting("after"); known {
+			break
+		}
+		batch, err := old.state.Watch(ctx, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from = batch.Next
+	}
+	if old.state.Err() != nil || old.state.Leader() != second.Member().Self() {
+		t.Errorf("the old leader has failed with %v, and takes %s for the leader", old.state.Err(), old.state.Leader())
+	}
+}
+
+func TestStall_DiskAnswersAgain_EntriesAreSent(t *testing.T) {
+	now := true
+	s := stall{is: func() bool { return now }, log: slog.New(slog.DiscardHandler)}
+	if err := s.check(); err != errStalled {
+		t.Errorf("while the disk does not answer: %v", err)
+	}
+	now = false
+	if err := s.check(); err != nil {
+		t.Errorf("when the disk answers: %v", err)
+	}
+	if err := (&stall{}).check(); err != nil {
+		t.Errorf("without a disk: %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+"""A cluster of several heads in a lab: who leads, and the ways to strike heads."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from net.lab import Lab
+from net.machine import Machine
+from processes import until
+
+#: Within which all heads are healthy again after a blow.
+BACK_S = 60.0
+HEAD = ("--num-cpus=1", "--num-gpus=0", "--object-store-memory=100000000")
+NODE = ("--num-cpus=2", "--num-gpus=0", "--object-store-memory=200000000")
+
+
+@dataclass
+class Dealt:
+    """A blow that was dealt.
+
+    Attributes:
+        kind: How.
+        at: When, in nanoseconds of the monotonic clock.
+        over: When it was over; what was cut is whole again, and what was stopped goes on.
+        healthy: When all heads were healthy again.
+    """
+
+    kind: str
+    at: int
+    over: int = 0
+    healthy: int = 0
+
+
+@dataclass
+class Heads:
+    """The machines of a lab: the first ones have a head and a node each, and the last one has a node with the work.
+
+    Attributes:
+        lab: The machines.
+        count: How many heads there are.
+        flags: More flags of the heads, for each machine.
+        dealt: The blows.
+    """
+
+    lab: Lab
+    count: int
+    flags: Callable[[Machine], tuple[str, ...]] = lambda _: ()
+    dealt: list[Dealt] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.heads = list(self.lab.machines.values())[: self.count]
+        self.work = list(self.lab.machines.values())[-1]
+        self.where = self.heads[0].start_head(*HEAD, *self.flags(self.heads[0]))
+        for machine in self.heads[1:]:
+            machine.join(self.where, "--head", *HEAD, *self.flags(machine))
+        self.work.join(self.where, *NODE)
+        until(self.healthy, BACK_S, f"{self.count} heads vote and are healthy")
+
+    def list(self, machine: Machine | None = None) -> list[dict[str, Any]]:
+        """What ``eagleray heads list`` shows; nothing while no head leads."""
+        said = (machine or self.work).ask("heads", "list", "--json")
+        if said is None:
+            return []
+        rows: list[dict[str, Any]] = json.loads(said)
+        return rows
+
+    def healthy(self, without: int = 0) -> bool:
+        """Whether one leads, and all others vote and are healthy, but for some that are lost."""
+        rows = self.list()
+        well = [row for row in rows if row["healthy"] and row["role"] in ("leader", "voter")]
+        return len(well) >= self.count - without and any(row["role"] == "leader" for row in rows)
+
+    def leader(self) -> Machine:
+        """The machine of the head that leads."""
+        found: list[Machine] = []
+
+        def leads() -> bool:
+            hosts = [row["addresses"][0] for row in self.list() if row["role"] == "leader"]
+            found[:] = [m for m in self.heads if any(re.match(re.escape(m.address) + ":", host) for host in hosts)]
+            return bool(found)
+
+        until(leads, BACK_S, "a head leads")
+        return found[0]
+
+    def deal(self, kind: str, chance: random.Random) -> Dealt:
+        """Deals a blow, and waits until all heads are healthy again.
+
+        Raises:
+            TimeoutError: They are not.
+        """
+        leader = self.leader()
+        others = [machine for machine in self.heads if machine is not leader]
+        chance.shuffle(others)
+        blow = Dealt(kind, 0)
+        self.dealt.append(blow)
+        WAYS[kind](self, blow, [leader, *others], chance)
+        blow.over = time.monotonic_ns()
+        until(self.healthy, BACK_S, f"all heads are healthy again after {kind} of {leader.name}")
+        blow.healthy = time.monotonic_ns()
+        return blow
+
+
+Way = Callable[[Heads, Dealt, list[Machine], random.Random], None]
+
+
+def _kill(which: Callable[[list[Machine]], list[Machine]]) -> Way:
+    """Kills processes of heads. Their wardens start them again."""
+
+    def way(_: Heads, blow: Dealt, heads: list[Machine], __: random.Random) -> None:
+        pids = [machine.pid("head.pid") for machine in which(heads)]
+        blow.at = time.monotonic_ns()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+    return way
+
+
+def _stop(_: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+    """Stops the leader's process for a while; then it believes for a moment that it leads."""
+    pid = heads[0].pid("head.pid")
+    blow.at = time.monotonic_ns()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        time.sleep(chance.choice([0.5, 1, 2, 5, 12, 20]))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _cut(pairs: Callable[[Heads, list[Machine]], list[tuple[Machine, Machine]]], seconds: float) -> Way:
+    """Drops what goes from one machine to another, for a while."""
+
+    def way(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+        ways = pairs(cluster, heads)
+        blow.at = time.monotonic_ns()
+        for one, other in ways:
+            cluster.lab.cut(one.name, other.name, both=False)
+        try:
+            time.sleep(chance.uniform(1, seconds))
+        finally:
+            for one, other in ways:
+                cluster.lab.heal(one.name, other.name, both=False)
+
+    return way
+
+
+def _both(pairs: list[tuple[Machine, Machine]]) -> list[tuple[Machine, Machine]]:
+    return pairs + [(other, one) for one, other in pairs]
+
+
+WAYS: dict[str, Way] = {
+    "kill_leader": _kill(lambda heads: heads[:1]),
+    "kill_follower": _kill(lambda heads: heads[1:2]),
+    "kill_two": _kill(lambda heads: heads[:2]),
+    "kill_two_followers": _kill(lambda heads: heads[1:3]),
+    "stop_leader": _stop,
+    # The leader is alone among the heads; then it is deaf, or mute; then it has lost one other head; then the machine
+    # of the work has lost it.
+    "cut_leader": _cut(lambda _, heads: _both([(heads[0], other) for other in heads[1:]]), 8),
+    "deaf_leader": _cut(lambda _, heads: [(other, heads[0]) for other in heads[1:]], 8),
+    "mute_leader": _cut(lambda _, heads: [(heads[0], other) for other in heads[1:]], 8),
+    "cut_one_follower": _cut(lambda _, heads: _both([(heads[0], heads[1])]), 8),
+    "cut_from_node": _cut(lambda cluster, heads: _both([(heads[0], cluster.work)]), 8),
+    "cut_all_from_node": _cut(lambda cluster, heads: _both([(one, cluster.work) for one in heads]), 4),
+}
+#: Those that leave a majority of three heads.
+OF_THREE = [way for way in WAYS if not way.startswith("kill_two")]
+#: Those that part machines, and with them nodes.
+PARTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]
