@@ -170,9 +170,19 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	defer closeState(state, log)
 	joins.State = state
 	keyState.open(state)
-	if depot, err = packages.OpenDepot(filepath.Join(folder, "packages"), runs(state), log); err != nil {
+	bulk := func(ctx context.Context, number uint32) (net.Conn, error) {
+		k, err := links.To(number)
+		if err != nil {
+			return nil, err
+		}
+		return k.Bulk(ctx)
+	}
+	depot, err = packages.OpenDepot(packages.DepotOptions{Dir: filepath.Join(folder, "packages"), Runs: runs(state), Fresh: state.Fresh,
+		Others: &otherHeads{state: state, book: book, number: id.self.Number, bulk: bulk}, Log: log})
+	if err != nil {
 		return err
 	}
+	defer depot.Close()
 	relays = newRelay(links.To, state, log)
 	group.Begin(state)
 	keys.Serve(links)
@@ -198,6 +208,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	follow(func() error { return followJobs(running, state, depot) })
 	follow(func() error { return followKeys(running, state, keys, book) })
 	go keys.Step(running, func() bool { return state.Reigns() != nil })
+	go depot.Follow(running)
 	follow(func() error {
 		return eachDeadNode(running, state, func(n record.Node) {
 			if !book.Has(n.Number) && n.Number != process.HeadNumber {
