@@ -115,6 +115,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return k.Control()
 	}
 	book = headgroup.NewBook(folder, id.file, log)
+	book.Moved(id.self.Number, addresses)
 	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Keys: keys.Version, Log: log,
 		Dial: func(ctx context.Context, number uint32) (net.Conn, error) {
 			k, err := links.To(number)
@@ -144,7 +145,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			group.Connected(p)
 			if book.Has(from) {
-				return process.Handler(group.Handle)
+				return process.Handler(func(m *wire.Message) bool { return group.Handle(from, m) })
 			}
 			keys.Connected(from, p)
 			node := pki.Identity{Cluster: id.self.Cluster, Generation: id.self.Generation, Role: pki.RoleNode, Number: from}
@@ -185,6 +186,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	defer depot.Close()
 	relays = newRelay(links.To, state, log)
 	group.Begin(state)
+	go c.seek(running, join.Client{Insecure: c.Insecure, Release: release}, state, book, keys.Tokens, id.self.Number)
 	keys.Serve(links)
 	for _, l := range []net.Listener{tcp, near} {
 		go func() {

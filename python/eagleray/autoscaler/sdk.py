@@ -43,8 +43,8 @@ def request_resources(
 
     Raises:
         RuntimeError: The program has no session.
-        TypeError: ``num_cpus`` is no int, ``bundles`` is no list of dictionaries, or one of these has something
-            other than numbers for names.
+        TypeError: ``num_cpus`` is no int, ``bundles`` is no list of dictionaries, or one has a value that
+            is no number.
         ValueError: ``bundle_label_selectors`` does not fit ``bundles``, a selector is none, or the request is too large.
     """
     wanted = _counted(num_cpus, bundles, bundle_label_selectors)
@@ -128,8 +128,9 @@ def _check_selector(selector: Any) -> None:
             )
         if value and not _SELECTOR.fullmatch(value):
             raise _invalid(
-                f"Invalid label selector value `{value}`. It must be a value, in(a,b), or one of both with ! before it. "
-                "A value has at most 63 characters: letters, digits, `-`, `_` and `.`, with a letter or digit at both ends"
+                f"Invalid label selector value `{value}`. It must be a value, in(a,b), or one of both with ! before "
+                "it. A value has at most 63 characters: letters, digits, `-`, `_` and `.`, with a letter or digit at "
+                "both ends"
             )
 
 
