@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eagleray import actor as actor
+    from eagleray import autoscaler as autoscaler
     from eagleray import exceptions as exceptions
     from eagleray import experimental as experimental
     from eagleray import kernels as kernels
@@ -81,7 +82,9 @@ _NAMES = {
     "shutdown": "_private.session.driver",
     "wait": "_private.session.api",
 }
-_MODULES = frozenset({"actor", "exceptions", "experimental", "kernels", "remote_function", "runtime_context", "util"})
+_MODULES = frozenset(
+    {"actor", "autoscaler", "exceptions", "experimental", "kernels", "remote_function", "runtime_context", "util"}
+)
 
 __all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604
 

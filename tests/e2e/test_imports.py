@@ -13,7 +13,7 @@ from pathlib import Path
 
 import eagleray
 from circles import circles, reach
-from eagleray import kernels, util
+from eagleray import autoscaler, kernels, util
 
 PACKAGE = Path(eagleray.__file__).parent
 
@@ -90,7 +90,7 @@ def graph() -> dict[str, set[str]]:
     """Who imports whom, with the names that the packages load by their tables."""
     known = modules()
     edges = {name: imports_of(path.read_text(), known) - {name} for name, path in known.items()}
-    for package in (eagleray, kernels, util):
+    for package in (eagleray, autoscaler, kernels, util):
         name = package.__name__
         edges[name] |= {f"{name}.{where}" for where in (*package._NAMES.values(), *getattr(package, "_MODULES", ()))}
     return edges

@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // runStatus prints what the cluster is and does.
@@ -46,8 +47,13 @@ func runStatus(args []string, out, errs io.Writer) error {
 	if err := c.ask(wire.TClusterInfo, wire.ClusterAsk{Use: true}, &info); err != nil {
 		return noStatus(c, err)
 	}
+	var requested []byte
+	if err := c.ask(wire.TKVGet, wire.KVKey{Namespace: record.DemandNamespace, Key: []byte(record.DemandKey)}, &requested); err != nil {
+		return noStatus(c, err)
+	}
 	tellUnused("status", unusedGiven(statusOptions, flags), errs)
 	printStatus(out, dir, &info)
+	printRequested(out, requested)
 	return nil
 }
 

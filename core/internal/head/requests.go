@@ -79,8 +79,16 @@ func (h *Head) StartJob(ctx context.Context, j record.Job) (ids.Job, error) {
 }
 
 // PutKV stores a value. It reports whether the key is new; without overwrite an existing value
-// stays.
+// stays. What programs ask the autoscaler for (record.DemandNamespace) is checked.
 func (h *Head) PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (added bool, err error) {
+	if namespace == record.DemandNamespace {
+		if key != record.DemandKey {
+			return false, fmt.Errorf("put %.50q: %w: the namespace %s has one key, %s", key, record.ErrInvalid, record.DemandNamespace, record.DemandKey)
+		}
+		if _, err := record.ParseDemands(value); err != nil {
+			return false, err
+		}
+	}
 	return h.state.PutKV(ctx, namespace, key, value, overwrite)
 }
 

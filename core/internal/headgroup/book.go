@@ -78,12 +78,13 @@ type Book struct {
 
 	mu      sync.Mutex
 	file    File
-	changed chan struct{} // closed at the next change
+	said    map[uint32][]string // where heads have said that they are, by number; the state may say it later, or not yet
+	changed chan struct{}       // closed at the next change
 }
 
 // NewBook returns a book that begins with what the file says, and writes the file in that folder.
 func NewBook(dir string, f *File, log *slog.Logger) *Book {
-	return &Book{dir: dir, log: log, file: *f, changed: make(chan struct{})}
+	return &Book{dir: dir, log: log, file: *f, said: map[uint32][]string{}, changed: make(chan struct{})}
 }
 
 // List returns the heads, and a channel that is closed when that has changed.
@@ -173,9 +174,45 @@ func (b *Book) setRemoved() {
 	b.file.Removed = true
 }
 
+// Moved notes where a head has said that it is. The state says so, too, when that head could write it there, which needs a majority; until then these addresses
+// come before those of the state. It reports whether that is news. A number that is no head's is none.
+func (b *Book) Moved(number uint32, addresses []string) bool {
+	if len(addresses) == 0 || !b.Has(number) {
+		return false
+	}
+	b.noteSaid(number, addresses)
+	list, _ := b.List()
+	return b.replace(list)
+}
+
+func (b *Book) noteSaid(number uint32, addresses []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.said[number] = slices.Clone(addresses)
+}
+
+// merged puts in front of a head's addresses those that the head has said; mu held.
+func (b *Book) merged(h linkmsg.HeadAt) linkmsg.HeadAt {
+	said := b.said[h.Number]
+	if said == nil {
+		return h
+	}
+	list := slices.Clone(said)
+	for _, a := range h.Addresses {
+		if !slices.Contains(list, a) {
+			list = append(list, a)
+		}
+	}
+	h.Addresses = list[:min(len(list), linkmsg.MaxAddresses)]
+	return h
+}
+
 func (b *Book) replace(heads []linkmsg.HeadAt) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for i := range heads {
+		heads[i] = b.merged(heads[i])
+	}
 	if reflect.DeepEqual(heads, b.file.Heads) {
 		return false
 	}

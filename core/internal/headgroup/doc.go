@@ -5,7 +5,8 @@
 //
 // Each head has two names: its number, as nodes have one, and the random name in its folder, which is Raft's. The cluster's state has a setting
 // for each head with both and with its addresses (SettingOf). A head writes its own at each start, so a head may move: Raft knows
-// names only, and every connection is dialed at the newest addresses. What a head must know before it has read its state is in a file of its folder
+// names only, and every connection is dialed at the newest addresses. To write there, the head must be found by a majority first: so each head also says to the others where it is,
+// at the beginning of each session, and that comes before what the state says (Book.Moved). What a head must know before it has read its state is in a file of its folder
 // (File): who it is, the sealed keys of the cluster, and the heads as it saw them last.
 //
 // The settings decide who belongs to the group. The head that leads makes Raft's members follow them (package headprocess has it

@@ -69,15 +69,35 @@ func (g *Group) Forward(ctx context.Context, id, _ string, command []byte) ([]by
 }
 
 // Handle takes a message of another head. It reports false for one that heads do not say to each other.
-func (g *Group) Handle(m *wire.Message) bool {
+func (g *Group) Handle(from uint32, m *wire.Message) bool {
 	switch m.Type {
 	case linkmsg.TForward:
 		g.goWork(func() { g.propose(m) })
 	case linkmsg.TMember:
 		g.goWork(func() { _ = m.Reply(g.member()) })
-	case linkmsg.THeads: // is for nodes
+	case linkmsg.THeads: // is for nodes, but for where the sender is
+		return g.heard(from, m)
 	default:
 		return false
+	}
+	return true
+}
+
+// heard notes where another head says that it is: after a move it may be unable to write that into the state before the others find it.
+func (g *Group) heard(from uint32, m *wire.Message) bool {
+	var h linkmsg.Heads
+	err := linkmsg.Decode("who leads", m.Body, linkmsg.MaxHello*linkmsg.MaxHeads, &h)
+	if err == nil {
+		err = h.Check()
+	}
+	if err != nil {
+		g.o.Log.Error("a message of another head cannot be understood: the connection is closed", "head", from, "error", err)
+		return false
+	}
+	for _, at := range h.All {
+		if at.Number == from && g.o.Book.Moved(from, at.Addresses) {
+			g.o.Log.Info("another head has moved", "head", from, "to", at.Addresses)
+		}
 	}
 	return true
 }

@@ -9,6 +9,6 @@
 // # Goroutines and locks
 //
 // A head has two goroutines that accept connections, from other machines and from its own, and three that follow the cluster's state:
-// one tells the nodes what has changed, one closes the connections of dead nodes, one takes changes of keys. Another makes the steps in which the authority is replaced. One renews its certificate. A former run has one more until its nodes are
+// one tells the nodes what has changed, one closes the connections of dead nodes, one takes changes of keys. Another makes the steps in which the authority is replaced. One renews its certificate. One looks for the other heads while none leads (seek). A former run has one more until its nodes are
 // judged. The others belong to the packages that are joined here. There are no locks of its own.
 package headprocess

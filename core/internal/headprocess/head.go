@@ -115,6 +115,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return k.Control()
 	}
 	book = headgroup.NewBook(folder, id.file, log)
+	book.Moved(id.self.Number, addresses)
 	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Keys: keys.Version, Stalled: stored.Stalled, Log: log,
 		Dial: func(ctx context.Context, number uint32) (net.Conn, error) {
 			k, err := links.To(number)
@@ -150,7 +151,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			group.Connected(p)
 			if book.Has(from) {
-				return process.Handler(group.Handle)
+				return process.Handler(func(m *wire.Message) bool { return group.Handle(from, m) })
 			}
 			keys.Connected(from, p)
 			node := pki.Identity{Cluster: id.self.Cluster, Generation: id.self.Generation, Role: pki.RoleNode, Number: from}
@@ -176,11 +177,22 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	defer closeState(state, log)
 	joins.State = state
 	keyState.open(state)
-	if depot, err = packages.OpenDepot(filepath.Join(folder, "packages"), runs(state), log); err != nil {
+	bulk := func(ctx context.Context, number uint32) (net.Conn, error) {
+		k, err := links.To(number)
+		if err != nil {
+			return nil, err
+		}
+		return k.Bulk(ctx)
+	}
+	depot, err = packages.OpenDepot(packages.DepotOptions{Dir: filepath.Join(folder, "packages"), Runs: runs(state), Fresh: state.Fresh,
+		Others: &otherHeads{state: state, book: book, number: id.self.Number, bulk: bulk}, Log: log})
+	if err != nil {
 		return err
 	}
+	defer depot.Close()
 	relays = newRelay(links.To, state, book, log)
 	group.Begin(state)
+	go c.seek(running, join.Client{Insecure: c.Insecure, Release: release}, state, book, keys.Tokens, id.self.Number)
 	keys.Serve(links)
 	for _, l := range []net.Listener{tcp, near} {
 		go func() {
@@ -204,6 +216,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	follow(func() error { return followJobs(running, state, depot) })
 	follow(func() error { return followKeys(running, state, keys, book) })
 	go keys.Step(running, func() bool { return state.Reigns() != nil })
+	go depot.Follow(running)
 	follow(func() error {
 		return eachDeadNode(running, state, func(n record.Node) {
 			if !book.Has(n.Number) && n.Number != process.HeadNumber {

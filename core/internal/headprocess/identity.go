@@ -34,7 +34,9 @@ func (c *Config) identify(ctx context.Context, folder string, stored *raftlog.Di
 	}
 	if err == nil {
 		self, err := f.Self()
-		return &identity{self: self, file: f}, err
+		id := &identity{self: self, file: f}
+		id.isAt(at)
+		return id, err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -53,11 +55,20 @@ func (c *Config) identify(ctx context.Context, folder string, stored *raftlog.Di
 	if err != nil {
 		return nil, err
 	}
-	at.Number = id.self.Number
 	if id.file == nil {
 		id.file = &headgroup.File{}
 	}
 	id.file.Identity = id.self.String()
+	id.isAt(at)
+	if id.warning != "" {
+		log.Warn(id.warning)
+	}
+	return id, nil
+}
+
+// isAt notes where this head is now. It may have been elsewhere before.
+func (id *identity) isAt(at linkmsg.HeadAt) {
+	at.Number = id.self.Number
 	known := false
 	for i := range id.file.Heads {
 		if id.file.Heads[i].ID == at.ID {
@@ -67,10 +78,6 @@ func (c *Config) identify(ctx context.Context, folder string, stored *raftlog.Di
 	if !known {
 		id.file.Heads = append(id.file.Heads, at)
 	}
-	if id.warning != "" {
-		log.Warn(id.warning)
-	}
-	return id, nil
 }
 
 // begin is the first head of a new cluster.

@@ -75,10 +75,26 @@ func (c *Client) become(ctx context.Context, q linkmsg.Join, m *Membership) erro
 	return nil
 }
 
-// Where asks where the heads are, at all addresses until one answers.
-func (c *Client) Where(ctx context.Context) (linkmsg.Heads, error) {
-	_, joined, _, err := c.once(ctx, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinHeads})
-	return joined.Heads, err
+// Where asks where the heads are, at all addresses, and hands on what each head answers. Another cluster may be at an address by now: its refusal ends nothing. The error is nil
+// if a head has answered.
+func (c *Client) Where(ctx context.Context, answered func(linkmsg.Heads)) error {
+	var failed []string
+	var causes []error
+	for _, head := range c.Heads {
+		_, joined, _, err := c.try(ctx, head, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinHeads})
+		if err == nil {
+			err = joined.Heads.Check()
+		}
+		if err != nil {
+			failed, causes = append(failed, err.Error()), append(causes, err)
+			continue
+		}
+		answered(joined.Heads)
+	}
+	if len(causes) < len(c.Heads) {
+		return nil
+	}
+	return &triedError{strings.Join(failed, "; "), causes}
 }
 
 // Status asks the head that leads for what it knows of all heads.

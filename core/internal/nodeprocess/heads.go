@@ -181,8 +181,8 @@ func (m *member) lookForHeads() {
 	defer cancel()
 	asks := *m.asks
 	asks.Heads = m.heads.everywhere()
-	if h, err := asks.Where(ctx); err == nil && h.Check() == nil {
-		m.heads.heard(h)
+	if err := asks.Where(ctx, m.heads.heard); err != nil && ctx.Err() == nil {
+		m.log.Warn("no head is heard, and none answers at the addresses that are known; it is tried again", "error", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -27,28 +28,44 @@ const (
 // maxKept caps how many packages a Depot has.
 const maxKept = 16384
 
-// Depot keeps the packages of the cluster on the disk of the head.
-type Depot struct {
-	dir  string
-	runs func(ids.Job) bool
-	log  *slog.Logger
-
-	mu   sync.Mutex
-	jobs map[Hash]map[ids.Job]bool // who uses which package, also of those that are on their way
+// DepotOptions are what a Depot needs of its head.
+type DepotOptions struct {
+	Dir string
+	// Runs says of a job whether it has begun and not ended, as far as the state of this head knows. Fresh waits until that state has all that was committed before.
+	Runs  func(ids.Job) bool
+	Fresh func(context.Context) error
+	// Others are the other heads. Nil: there are none.
+	Others Others
+	Log    *slog.Logger
 }
 
-// OpenDepot opens the folder, which is made if it is missing. Runs says of a job whether it has begun and not ended: packages that no such job uses are removed.
-func OpenDepot(dir string, runs func(ids.Job) bool, log *slog.Logger) (*Depot, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// Depot keeps the packages of the cluster on the disk of a head.
+type Depot struct {
+	o      DepotOptions
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	jobs   map[Hash]map[ids.Job]bool // who uses which package, also of those that are on their way
+	comes  map[Hash]*made            // what is being fetched from another head
+}
+
+// OpenDepot opens the folder, which is made if it is missing. It keeps each whole package that a job is noted for: the state of the head, which
+// knows whether the job still runs, may not have been read yet. Follow removes what no running job uses.
+func OpenDepot(o DepotOptions) (*Depot, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder for packages: %w", err)
 	}
-	d := &Depot{dir: dir, runs: runs, log: log, jobs: make(map[Hash]map[ids.Job]bool)}
-	entries, err := os.ReadDir(dir)
+	d := &Depot{o: o, jobs: make(map[Hash]map[ids.Job]bool), comes: make(map[Hash]*made)}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	entries, err := os.ReadDir(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("the folder for packages: %w", err)
 	}
 	for _, e := range entries {
-		if h, job, ok := parseNote(e.Name()); ok && runs(job) && d.has(h) {
+		if h, job, ok := parseNote(e.Name()); ok && d.has(h) {
 			d.note(h, job)
 		}
 	}
@@ -58,6 +75,29 @@ func OpenDepot(dir string, runs func(ids.Job) bool, log *slog.Logger) (*Depot, e
 		}
 	}
 	return d, nil
+}
+
+// Close ends what is on its way to and from other heads.
+func (d *Depot) Close() {
+	d.shut()
+	d.work.Wait()
+}
+
+func (d *Depot) shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	d.cancel()
+}
+
+// goWork runs something on a goroutine that Close waits for. It reports false when the Depot is closed.
+func (d *Depot) goWork(f func()) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.work.Go(f)
+	}
+	return !d.closed
 }
 
 // needs reports whether a file of the folder is one that the tables name.
@@ -81,9 +121,9 @@ func parseNote(name string) (h Hash, job ids.Job, ok bool) {
 	return h, job, err == nil && n == len(job) && len(b) == 2*len(job)
 }
 
-func (d *Depot) path(h Hash) string { return filepath.Join(d.dir, h.String()+packed) }
+func (d *Depot) path(h Hash) string { return filepath.Join(d.o.Dir, h.String()+packed) }
 func (d *Depot) notePath(h Hash, job ids.Job) string {
-	return filepath.Join(d.dir, h.String()+"-"+job.String()+noted)
+	return filepath.Join(d.o.Dir, h.String()+"-"+job.String()+noted)
 }
 
 // has reports whether a package is there, and whole.
@@ -100,83 +140,128 @@ func (d *Depot) note(h Hash, job ids.Job) {
 	d.jobs[h][job] = true
 }
 
-// Serve answers one question of a node. The caller closes the connection.
+// Serve answers one question of a node or of another head. The caller closes the connection.
 func (d *Depot) Serve(from uint32, c net.Conn) {
 	q, err := readRequest(c)
 	if err == nil {
-		switch q.what {
-		case askKeep:
-			err = d.keep(c, &q)
-		case askGet:
+		switch {
+		case q.what == askKeep:
+			err = d.keep(c, &q, d.spread)
+		case q.what == askGet:
 			err = d.get(c, &q)
+		case d.o.Others == nil || !d.o.Others.Has(from):
+			err = errors.New("only a head of the cluster may ask that")
+		case q.what == askStore:
+			err = d.keep(c, &q, nil)
+		case q.what == askFetch:
+			err = d.send(c, q.hash)
+		case q.what == askList:
+			err = sayEntries(c, d.entries(q.hash))
 		}
 	}
 	if err != nil {
-		d.log.Warn("a node's question about a package failed", "node", from, "package", q.hash, "job", q.job, "error", err)
+		d.o.Log.Warn("a question about a package failed", "node", from, "package", q.hash, "job", q.job, "error", err)
 		_ = refuse(c, err)
 	}
 }
 
-// keep takes a package of a node.
-func (d *Depot) keep(c net.Conn, q *request) error {
-	have, err := d.begin(q)
+// keep takes a package of a node, or of another head. Spread, if it is not nil, brings the package to the other heads.
+func (d *Depot) keep(c net.Conn, q *request, spread func(net.Conn, *request) error) error {
+	if err := d.stillRuns(q.job); err != nil {
+		return err
+	}
+	have, err := d.begin(q.hash, q.job)
 	if err != nil {
 		return err
 	}
 	if !have {
-		if err := d.take(c, q); err != nil {
-			d.leave(q.hash, q.job)
-			return err
-		}
+		err = d.install(q.hash, func(f *os.File) error {
+			if err := answer(c, saySend, 0, ""); err != nil {
+				return err
+			}
+			return receiveFile(c, f, q.size, q.hash)
+		})
 	}
-	if err := d.commit(q); err != nil {
+	if err == nil {
+		err = d.commit(q.hash, q.job)
+	}
+	if err == nil && !d.o.Runs(q.job) { // it has ended meanwhile, perhaps before it was noted here
+		err = endedError(q.job)
+	}
+	if err != nil {
 		d.leave(q.hash, q.job)
 		return err
 	}
-	if !d.runs(q.job) { // it has ended meanwhile, perhaps before it was noted here
-		d.leave(q.hash, q.job)
-		return fmt.Errorf("job %s has ended", q.job)
+	if spread != nil {
+		if err := spread(c, q); err != nil {
+			return err
+		}
 	}
 	return answer(c, sayHave, 0, "")
 }
 
-// begin notes that a job uses a package, so that the package stays. It reports whether the package is there.
-func (d *Depot) begin(q *request) (have bool, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.jobs[q.hash] == nil && len(d.jobs) >= maxKept {
-		return false, fmt.Errorf("the head keeps %d packages of running jobs, and that is the most", maxKept)
+// stillRuns returns an error if a job has ended. The state of this head may be behind, so a job that it does not know is looked for again.
+func (d *Depot) stillRuns(job ids.Job) error {
+	if d.o.Runs(job) {
+		return nil
 	}
-	d.note(q.hash, q.job)
-	return d.has(q.hash), nil
+	if err := d.fresh(); err != nil {
+		return err
+	}
+	if !d.o.Runs(job) {
+		return endedError(job)
+	}
+	return nil
 }
 
-// take receives a package. When two nodes bring the same, the second one takes the place of the first one.
-func (d *Depot) take(c net.Conn, q *request) error {
-	f, err := os.CreateTemp(d.dir, "*"+coming)
+func endedError(job ids.Job) error { return fmt.Errorf("job %s has ended", job) }
+
+// fresh waits until the state of this head has all that was committed before.
+func (d *Depot) fresh() error {
+	ctx, cancel := context.WithTimeout(d.ctx, askLimit)
+	defer cancel()
+	if err := d.o.Fresh(ctx); err != nil {
+		return &laterError{fmt.Sprintf("the head does not know which jobs run: %v", err)}
+	}
+	return nil
+}
+
+// begin notes that a job uses a package, so that the package stays. It reports whether the package is there.
+func (d *Depot) begin(h Hash, job ids.Job) (have bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.jobs[h] == nil && len(d.jobs) >= maxKept {
+		return false, fmt.Errorf("the head keeps %d packages of running jobs, and that is the most", maxKept)
+	}
+	d.note(h, job)
+	return d.has(h), nil
+}
+
+// install puts a package on the disk, which receive writes. When two bring the same, the second one takes the place of the first one.
+func (d *Depot) install(h Hash, receive func(*os.File) error) error {
+	f, err := os.CreateTemp(d.o.Dir, "*"+coming)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	if err := answer(c, saySend, 0, ""); err != nil {
-		return err
-	}
-	if err := receiveFile(c, f, q.size, q.hash); err != nil {
+	if err := receive(f); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), d.path(q.hash))
+	return os.Rename(f.Name(), d.path(h))
 }
 
-// commit writes down that a job uses a package, so that a later process of the head knows it.
-func (d *Depot) commit(q *request) error {
-	if err := d.writeNote(q); err != nil {
-		return err
+// commit writes down that jobs use a package, so that a later process of the head knows it.
+func (d *Depot) commit(h Hash, jobs ...ids.Job) error {
+	for _, job := range jobs {
+		if err := d.writeNote(h, job); err != nil {
+			return err
+		}
 	}
-	folder, err := os.Open(d.dir)
+	folder, err := os.Open(d.o.Dir)
 	if err != nil {
 		return err
 	}
@@ -185,20 +270,30 @@ func (d *Depot) commit(q *request) error {
 }
 
 // writeNote makes the file that says that a job uses a package. If Ended has been there meanwhile, the note is taken back later.
-func (d *Depot) writeNote(q *request) error {
+func (d *Depot) writeNote(h Hash, job ids.Job) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.note(q.hash, q.job)
-	f, err := os.OpenFile(d.notePath(q.hash, q.job), os.O_CREATE|os.O_WRONLY, 0o600)
+	d.note(h, job)
+	f, err := os.OpenFile(d.notePath(h, job), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	return f.Close()
 }
 
-// get sends a package.
+// get sends a package to a node. If this head lacks it, another head may have it.
 func (d *Depot) get(c net.Conn, q *request) error {
-	f, err := os.Open(d.path(q.hash))
+	if !d.has(q.hash) {
+		if err := d.obtain(c, q.hash); err != nil {
+			return err
+		}
+	}
+	return d.send(c, q.hash)
+}
+
+// send sends a package that is here.
+func (d *Depot) send(c net.Conn, h Hash) error {
+	f, err := os.Open(d.path(h))
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrMissing
 	}
@@ -251,8 +346,8 @@ func (d *Depot) leave(h Hash, job ids.Job) {
 
 // remove removes a file of the folder.
 func (d *Depot) remove(name string) {
-	if err := os.Remove(filepath.Join(d.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.log.Warn("a file of a package cannot be removed", "file", name, "error", err)
+	if err := os.Remove(filepath.Join(d.o.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.o.Log.Warn("a file of a package cannot be removed", "file", name, "error", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"time"
 
@@ -80,8 +81,13 @@ func (s *Store) get(ctx context.Context, h Hash, f *os.File) error {
 		return err
 	}
 	defer c.Close()
+	return ask(ctx, c, &request{what: askGet, hash: h}, f)
+}
+
+// ask has a head send a package.
+func ask(ctx context.Context, c net.Conn, q *request, f *os.File) error {
 	defer closedWith(ctx, c)()
-	if err := (&request{what: askGet, hash: h}).write(c); err != nil {
+	if err := q.write(c); err != nil {
 		return err
 	}
 	what, size, err := readAnswer(c)
@@ -89,9 +95,9 @@ func (s *Store) get(ctx context.Context, h Hash, f *os.File) error {
 		return err
 	}
 	if what != sayComes {
-		return fmt.Errorf("the head answers %d to the question for package %s", what, h)
+		return fmt.Errorf("the head answers %d to the question for package %s", what, q.hash)
 	}
-	return receiveFile(c, f, size, h)
+	return receiveFile(c, f, size, q.hash)
 }
 
 // rewind empties a file.

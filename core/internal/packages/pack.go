@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -125,26 +126,31 @@ func packTo(f *os.File, p *wire.Package) (h Hash, size int64, err error) {
 
 // bring has the head keep a package.
 func (s *Store) bring(ctx context.Context, job ids.Job, h Hash, f *os.File, size int64) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
 	c, err := s.o.Head(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	return offer(ctx, c, &request{what: askKeep, job: job, hash: h, size: size}, f)
+}
+
+// offer has a head keep a package for a job. The bytes are sent if the head lacks them.
+func offer(ctx context.Context, c net.Conn, q *request, f *os.File) error {
 	defer closedWith(ctx, c)()
-	if err := (&request{what: askKeep, job: job, hash: h, size: size}).write(c); err != nil {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := q.write(c); err != nil {
 		return err
 	}
 	what, _, err := readAnswer(c)
 	if err == nil && what == saySend {
-		if err = sendFile(c, f, size); err == nil {
+		if err = sendFile(c, f, q.size); err == nil {
 			what, _, err = readAnswer(c)
 		}
 	}
 	if err == nil && what != sayHave {
-		err = fmt.Errorf("the head answers %d to package %s", what, h)
+		err = fmt.Errorf("the head answers %d to package %s", what, q.hash)
 	}
 	return err
 }

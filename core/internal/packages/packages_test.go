@@ -43,10 +43,11 @@ func newWorld(t *testing.T) *world {
 
 // open starts the head, perhaps again.
 func (w *world) open() {
-	d, err := OpenDepot(w.dir, w.runs, quiet)
+	d, err := OpenDepot(DepotOptions{Dir: w.dir, Runs: w.runs, Fresh: func(context.Context) error { return nil }, Log: quiet})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.t.Cleanup(d.Close)
 	w.depot = d
 }
 
@@ -293,6 +294,12 @@ func TestDepot_StartedAgain_KnowsWhoUsesWhat(t *testing.T) {
 		}
 	}
 	w.open()
+	if got := len(strings.Fields(w.kept())); got != 4 { // the head does not know yet which jobs have ended
+		t.Errorf("the head has %q", w.kept())
+	}
+	if err := w.depot.catchUp(); err != nil {
+		t.Fatal(err)
+	}
 	if got := w.kept(); got != "-00000001.job .tar" {
 		t.Errorf("the head has %q", got)
 	}

@@ -39,12 +39,22 @@ const (
 	askGet  = 2 // send this package
 )
 
+// What a head asks of another one, which does not pass the question on.
+const (
+	askStore = 3 // as askKeep
+	askFetch = 4 // as askGet
+	askList  = 5 // say which packages are there and which jobs use them; of one package if the request names it
+)
+
 // How the head answers.
 const (
 	sayRefused = 1 // with a text
 	saySend    = 2 // send the bytes
 	sayHave    = 3 // it has the package, and keeps it
 	sayComes   = 4 // the bytes follow
+	sayWait    = 5 // another answer follows; the other heads are being asked
+	sayLater   = 6 // with a text: it cannot be done now
+	sayList    = 7 // so many entries follow
 )
 
 const (
@@ -52,6 +62,8 @@ const (
 	requestSize = 4 + 1 + ids.JobSize + sha256.Size + 8
 	answerSize  = 4 + 1 + 8
 	maxText     = 4096
+	entrySize   = sha256.Size + ids.JobSize
+	maxEntries  = 16 * maxKept
 	block       = 256 << 10
 )
 
@@ -89,9 +101,9 @@ func readRequest(c net.Conn) (q request, err error) {
 	copy(q.hash[:], b[5+ids.JobSize:])
 	q.size = int64(binary.BigEndian.Uint64(b[requestSize-8:]))
 	switch {
-	case binary.BigEndian.Uint32(b[:]) != magic || q.what != askKeep && q.what != askGet:
+	case binary.BigEndian.Uint32(b[:]) != magic || q.what < askKeep || q.what > askList:
 		return q, errors.New("this is no request for a package")
-	case q.what == askKeep && (q.size <= 0 || q.size > archive.MaxStream):
+	case (q.what == askKeep || q.what == askStore) && (q.size <= 0 || q.size > archive.MaxStream):
 		return q, fmt.Errorf("a package of %d bytes, at most %d are allowed", q.size, archive.MaxStream)
 	}
 	return q, nil
@@ -106,39 +118,96 @@ func answer(c net.Conn, what byte, n int64, text string) error {
 	return send(c, append(b, text...))
 }
 
-// refuse tells a node why not.
+// refuse tells whoever asked why not.
 func refuse(c net.Conn, why error) error {
-	text := why.Error()
+	text, what := why.Error(), byte(sayRefused)
+	if later := (*laterError)(nil); errors.As(why, &later) {
+		text, what = later.text, sayLater
+	}
 	text = text[:min(len(text), maxText)]
-	return answer(c, sayRefused, int64(len(text)), text)
+	return answer(c, what, int64(len(text)), text)
 }
+
+// laterError says why something cannot be done now. It is tried again.
+type laterError struct{ text string }
+
+func (e *laterError) Error() string { return e.text }
 
 // refusedError is the head's reason.
 type refusedError struct{ text string }
 
 func (e *refusedError) Error() string { return "the head refuses: " + e.text }
 
-// readAnswer reads what the head says. A refusal is an error.
+// readAnswer reads what the head says. A refusal is an error. While the head says that it is at it, this waits.
 func readAnswer(c net.Conn) (what byte, n int64, err error) {
 	var b [answerSize]byte
-	if err := receive(c, b[:]); err != nil {
-		return 0, 0, err
-	}
-	what, n = b[4], int64(binary.BigEndian.Uint64(b[5:]))
-	if binary.BigEndian.Uint32(b[:]) != magic || n < 0 || n > archive.MaxStream || what == sayRefused && n > maxText {
-		return 0, 0, errors.New("this is no answer about a package")
-	}
-	if what == sayRefused {
-		text := make([]byte, n)
-		if err := receive(c, text); err != nil {
+	for what = sayWait; what == sayWait; {
+		if err := receive(c, b[:]); err != nil {
 			return 0, 0, err
 		}
-		if string(text) == ErrMissing.Error() {
-			return what, 0, ErrMissing
+		what, n = b[4], int64(binary.BigEndian.Uint64(b[5:]))
+		if binary.BigEndian.Uint32(b[:]) != magic || n < 0 || n > archive.MaxStream {
+			return 0, 0, errors.New("this is no answer about a package")
 		}
+	}
+	if what != sayRefused && what != sayLater {
+		return what, n, nil
+	}
+	if n > maxText {
+		return 0, 0, errors.New("this is no answer about a package")
+	}
+	text := make([]byte, n)
+	if err := receive(c, text); err != nil {
+		return 0, 0, err
+	}
+	switch {
+	case what == sayLater:
+		return what, 0, &laterError{string(text)}
+	case string(text) == ErrMissing.Error():
+		return what, 0, ErrMissing
+	default:
 		return what, 0, &refusedError{string(text)}
 	}
-	return what, n, nil
+}
+
+// entry says that a job uses a package.
+type entry struct {
+	hash Hash
+	job  ids.Job
+}
+
+// sayEntries writes which jobs use which packages.
+func sayEntries(c net.Conn, list []entry) error {
+	list = list[:min(len(list), maxEntries)]
+	if err := answer(c, sayList, int64(len(list)), ""); err != nil {
+		return err
+	}
+	b := make([]byte, 0, len(list)*entrySize)
+	for i := range list {
+		b = append(append(b, list[i].hash[:]...), list[i].job[:]...)
+	}
+	return send(c, b)
+}
+
+// readEntries reads what sayEntries writes.
+func readEntries(c net.Conn) ([]entry, error) {
+	what, n, err := readAnswer(c)
+	if err != nil {
+		return nil, err
+	}
+	if what != sayList || n > maxEntries {
+		return nil, errors.New("this is no list of packages")
+	}
+	b := make([]byte, n*entrySize)
+	if err := receive(c, b); err != nil {
+		return nil, err
+	}
+	list := make([]entry, n)
+	for i := range list {
+		copy(list[i].hash[:], b[i*entrySize:])
+		copy(list[i].job[:], b[i*entrySize+sha256.Size:])
+	}
+	return list, nil
 }
 
 func send(c net.Conn, b []byte) error {

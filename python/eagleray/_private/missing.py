@@ -17,7 +17,6 @@ _PARTS = {
     "LoggingConfig": ("LoggingConfig", "set up the module logging in the driver and in each task or actor instead"),
     "PlacementGroupID": ("placement groups", "ask for resources in the options of each task or actor instead"),
     "air": ("Ray AIR", "write the loop with tasks and actors, or use Ray itself"),
-    "autoscaler": ("the autoscaler", "a session has the one machine that it runs on; leave it out"),
     "client": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "client_builder": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "cloudpickle": ("its copy of cloudpickle", "import the package cloudpickle itself"),
@@ -68,6 +67,15 @@ _PARTS |= {
     for name in (
         *("array", "channel", "collective", "dynamic_resources", "get_local_object_locations", "internal_kv"),
         *("packaging", "queue", "shuffle", "tqdm_ray"),
+    )
+}
+_PARTS |= {
+    f"autoscaler.{name}": ("the autoscaler", "add machines with `eagleray start --address` instead")
+    for name in (
+        *("batching_node_provider", "command_runner", "node_provider", "tags", "v2"),
+        *("sdk.bootstrap_config", "sdk.configure_logging", "sdk.create_or_update_cluster", "sdk.fillout_defaults"),
+        *("sdk.get_docker_host_mount_location", "sdk.get_head_node_ip", "sdk.get_worker_node_ips"),
+        *("sdk.register_callback_handler", "sdk.rsync", "sdk.run_on_cluster", "sdk.teardown_cluster"),
     )
 }
 _GROUPS = _PARTS["util.placement_group"]
