@@ -53,6 +53,16 @@ func (a *attacker) authority() (*pki.Authority, error) {
 	}
 }
 
+// seeds prints what must be found nowhere: the private key of the authority, in hexadecimal digits. It is for a test that looks for it.
+func (a *attacker) seeds() error {
+	authority, err := a.authority()
+	if err != nil {
+		return err
+	}
+	fmt.Println(authority.Seed())
+	return nil
+}
+
 // signed returns a certificate for a key of this program.
 func signed(by *pki.Authority, id pki.Identity, at time.Time) (tls.Certificate, error) {
 	_, key, err := ed25519.GenerateKey(nil)

@@ -28,6 +28,7 @@ var attacks = map[string]func(*attacker) error{
 	"bombs":        (*attacker).bombs,
 	"roles":        (*attacker).roles,
 	"http":         (*attacker).overHTTP,
+	"seeds":        (*attacker).seeds,
 }
 
 // floods are the attacks that make as many connections as they can.

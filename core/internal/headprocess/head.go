@@ -60,6 +60,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
 	log := slog.New(complaints.Bound(slog.NewTextHandler(os.Stderr, nil)))
+	process.HoldSecrets(log)
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, unix.SIGTERM)
 	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)

@@ -76,6 +76,7 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 		return client.Succeed(u, filepath.Join(dir, "d.sock"), token)
 	}
 	if c.Member != nil {
+		process.HoldSecrets(log)
 		return serveMember(parent, &c, o, release)
 	}
 

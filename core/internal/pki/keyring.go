@@ -172,6 +172,9 @@ func (a *Authority) Short() string {
 	return hex.EncodeToString(sum[:4])
 }
 
+// Seed is the private key in hexadecimal digits. It is for a test that looks for it everywhere.
+func (a *Authority) Seed() string { return hex.EncodeToString(a.key.Seed()) }
+
 // Tag shows which token a process has, to those who know it, without telling it. said is what the tag is about: it must never come
 // from somebody else.
 func (t Token) Tag(said string) []byte {

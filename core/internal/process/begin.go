@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"os/signal"
 	"runtime/debug"
 
@@ -51,4 +52,11 @@ func Isolate() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	unix.Umask(0o077)
 	workers.Spare()
+}
+
+// HoldSecrets makes this process fit to have a token and keys in its memory: the kernel writes no core file of it.
+func HoldSecrets(log *slog.Logger) {
+	if err := workers.NoCore(); err != nil {
+		log.Warn("a crash of this process may leave a file with its secrets", "error", err)
+	}
 }

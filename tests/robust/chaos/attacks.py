@@ -161,9 +161,15 @@ class Watch:
 
 
 class Cluster:
-    """A head with its node, a second node, and a program that works on both."""
+    """A head with its node, a second node, and a program that works on both.
 
-    def __init__(self, *flags: str) -> None:
+    Args:
+        flags: More flags of the head.
+        variable: Whether the nodes have the token in a variable, and not in a file.
+    """
+
+    def __init__(self, *flags: str, variable: bool = False) -> None:
+        self.variable = variable
         self.mark = secrets.token_hex(8)
         self.flags = flags
         self.place = Path(tempfile.mkdtemp(prefix="er", dir="/tmp"))
@@ -179,20 +185,30 @@ class Cluster:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "EAGLERAY_"))}
         return {**kept, "EAGLERAY_TMPDIR": str(self.place / node), "EAGLERAY_PYTHON": sys.executable, MARK: self.mark}
 
-    def command(self, node: str, *words: str) -> str:
+    def command(self, node: str, *words: str, status: int = 0, **more: str) -> str:
         """Runs the command ``eagleray`` of a node."""
-        done = subprocess.run(
-            [BINARY, *words], env=self.environ(node), capture_output=True, text=True, timeout=LIMIT, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        environ = {**self.environ(node), **more}
+        done = subprocess.run([BINARY, *words], env=environ, capture_output=True, text=True, timeout=LIMIT, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
+
+    def python(self, node: str, source: str) -> str:
+        """Runs a Python program on a node and returns what it printed."""
+        words = [sys.executable, "-u", "-c", textwrap.dedent(source)]
+        done = subprocess.run(words, env=self.environ(node), capture_output=True, text=True, timeout=LIMIT, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def __enter__(self) -> Cluster:
         for node in ("one", "two"):
             (self.place / node).mkdir()
         self.token.write_text(secrets.token_hex(32))
         self.token.chmod(0o600)
-        both = ("--object-store-memory=100000000", f"--token-file={self.token}")
+        both, more = ["--object-store-memory=100000000"], {}
+        if self.variable:
+            more["RAY_AUTH_TOKEN"] = self.token.read_text()
+        else:
+            both.append(f"--token-file={self.token}")
         address = f"127.0.0.1:{self.ports['head']}"
         try:
             self.command(
@@ -200,12 +216,14 @@ class Cluster:
                 *("start", "--head", f"--port={self.ports['head']}", f"--node-manager-port={self.ports['one']}"),
                 *(f"--dashboard-port={self.ports['web']}", f"--dashboard-agent-listen-port={self.ports['well one']}"),
                 *("--num-cpus=2", "--node-ip-address=127.0.0.1", *both, *self.flags),
+                **more,
             )
             self.command(
                 "two",
                 *("start", f"--address={address}", f"--node-manager-port={self.ports['two']}"),
                 f"--dashboard-agent-listen-port={self.ports['well two']}",
                 *("--num-cpus=2", '--resources={"b": 1}', *both),
+                **more,
             )
             self._begin_work()
         except BaseException:

@@ -1,0 +1,133 @@
+"""The token and the authority's key of a cluster are in no file, command line, log or environment of a worker."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chaos import attacks
+from processes import marked
+
+pytestmark = pytest.mark.timeout(300)
+
+#: Each process that has secrets in its memory, and how many there are.
+HOLDERS = {"head": 1, "daemon": 2}
+
+
+@pytest.fixture(scope="module", params=["file", "variable"])
+def cluster(request: pytest.FixtureRequest) -> Iterator[attacks.Cluster]:
+    """A cluster of two nodes, which works. Its token is in a file or in a variable."""
+    with attacks.Cluster(variable=request.param == "variable") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def secrets(cluster: attacks.Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What must be nowhere, in the forms in which it could be."""
+    program = attacks.build(tmp_path_factory.mktemp("attack"))
+    words = [str(program), "-attack=seeds", f"-token-file={cluster.token}", f"-state={cluster.state()}"]
+    words += [f"-port=head=127.0.0.1:{cluster.ports['head']}"]
+    seed = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    found = {}
+    for name, text in (("token", cluster.token.read_text().strip()), ("authority", seed)):
+        raw = bytes.fromhex(text)
+        assert len(raw) == 32
+        found[f"{name} as text"] = text.encode()
+        found[f"{name} as bytes"] = raw
+        found[f"{name} in base64"] = base64.b64encode(raw).rstrip(b"=")
+        found[f"{name} in base64 for addresses"] = base64.urlsafe_b64encode(raw).rstrip(b"=")
+        found[f"{name} as Python or Go shows bytes"] = " ".join(str(one) for one in raw).encode()
+    return found
+
+
+def revealed(secrets: dict[str, bytes], data: bytes) -> list[str]:
+    """The names of the secrets that some data has."""
+    return [name for name, secret in secrets.items() if secret in data or secret.upper() in data]
+
+
+def test_no_file_of_a_cluster_has_secrets(cluster: attacks.Cluster, secrets: dict[str, bytes]) -> None:
+    cluster.command("two", "status")
+    cluster.command("one", "token", "status", f"--token-file={cluster.token}")
+    wrong = cluster.command("two", "token", "status", f"--token-file={make_token(cluster)}", status=1)
+    assert "does not know the token" in wrong and not revealed(secrets, wrong.encode())
+    read, bad = 0, []
+    for path in cluster.place.rglob("*"):
+        if path.is_file() and path != cluster.token:
+            data = path.read_bytes()
+            read += len(data) > 0
+            bad += [f"{path}: {name}" for name in revealed(secrets, data)]
+            bad += [f"{path}: a private key"] * (b"PRIVATE KEY" in data)
+    assert not bad
+    assert read > 10
+    logs = [path for path in cluster.place.rglob("*.log") if path.stat().st_size]
+    assert {"head.log", "daemon.log"} <= {path.name for path in logs}
+
+
+def make_token(cluster: attacks.Cluster) -> Path:
+    """Another token, in a file."""
+    path = cluster.place / "another"
+    path.write_text("ab" * 32)
+    path.chmod(0o600)
+    return path
+
+
+def test_no_command_line_and_no_worker_has_secrets(cluster: attacks.Cluster, secrets: dict[str, bytes]) -> None:
+    seen = {"command lines": 0, "workers": 0}
+    for pid, line in marked(cluster.mark).items():
+        seen["command lines"] += 1
+        assert not revealed(secrets, Path(f"/proc/{pid}/cmdline").read_bytes()), line
+        environ = Path(f"/proc/{pid}/environ").read_bytes()
+        ours = any(f" {name} " in line for name in ("head", "daemon", "warden"))
+        if ours and cluster.variable:
+            assert revealed(secrets, environ), f"{line}: it reads the token there"
+            continue
+        seen["workers"] += not ours
+        assert not revealed(secrets, environ), line
+    assert seen["command lines"] >= 8 and seen["workers"] >= 4, seen
+
+
+def test_a_task_sees_no_secrets_in_its_environment(cluster: attacks.Cluster, secrets: dict[str, bytes]) -> None:
+    source = """
+        import os, sys
+        import eagleray as ray
+        ray.init(log_to_driver=False)
+
+        @ray.remote(num_cpus=0)
+        def environment():
+            return "\\n".join(f"{name}={text}" for name, text in os.environ.items())
+
+        @ray.remote(num_cpus=0, resources={"b": 0.1})
+        def far():
+            return "\\n".join(f"{name}={text}" for name, text in os.environ.items())
+
+        print(ray.get(environment.remote()), ray.get(far.remote()))
+    """
+    out = cluster.python("one", source)
+    assert "PATH=" in out and not revealed(secrets, out.encode())
+
+
+def test_no_core_file_is_written_of_processes_with_secrets(cluster: attacks.Cluster) -> None:
+    found = {"head": 0, "daemon": 0, "other": 0}
+    own = re.search(r"Max core file size\s+(\S+)", Path("/proc/self/limits").read_text())
+    assert own
+    for pid, line in marked(cluster.mark).items():
+        limit = re.search(r"Max core file size\s+(\S+)", Path(f"/proc/{pid}/limits").read_text())
+        assert limit, line
+        kind = next((name for name in HOLDERS if f" {name} " in line), "other")
+        found[kind] += 1
+        if kind == "other":
+            assert limit[1] == own[1], line
+        else:
+            assert limit[1] in ("0", "1"), line
+    assert {name: found[name] for name in HOLDERS} == HOLDERS and found["other"] > 0
+
+
+def test_what_is_looked_for_would_be_found(secrets: dict[str, bytes]) -> None:
+    for name, secret in secrets.items():
+        assert name in revealed(secrets, b"before " + secret + b" behind")
+    assert not revealed(secrets, os.urandom(1 << 16))
