@@ -77,7 +77,7 @@ func meet(p port, m join.Membership, greeting []byte) (c *tls.Conn, status byte,
 	}
 	if err != nil {
 		nc.Close()
-		return nil, 0, "", fmt.Errorf("a member's connection with the %s port: %w", p.kind, err)
+		return nil, 0, "", fmt.Errorf("%w: a member's connection with the %s port: %w", errNotNow, p.kind, err)
 	}
 	return c, head[0], string(body), nil
 }
@@ -178,7 +178,7 @@ func (a *attacker) member() error {
 		m := <-members
 		defer func() { members <- m }()
 		if chance.IntN(10) == 0 {
-			if err := a.bulk(p, m, chance); err != nil {
+			if err := a.bulk(p, m, chance); err != nil && !errors.Is(err, errNotNow) {
 				return false, err
 			}
 		}
