@@ -79,7 +79,8 @@ WORKS = """
     def names(n):
         assert ray.get_actor("counter") == counter
 
-    all_of_them = [threading.Thread(target=works, args=(f.__name__, f)) for f in (tasks, calls, generator, actors, names)]
+    steps = (tasks, calls, generator, actors, names)
+    all_of_them = [threading.Thread(target=works, args=(step.__name__, step)) for step in steps]
     for t in all_of_them:
         t.start()
     print("works", flush=True)
