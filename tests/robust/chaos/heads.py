@@ -23,13 +23,14 @@ from typing import Any
 from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 
+from chaos import disk
 from chaos.headslab import OF_THREE, PARTING, WAYS, Heads
 from chaos.headswork import WORK
 from chaos.nodesleft import left
 
 ROOT = ROBUST.parents[1]
-#: What needs no head may not wait longer than this for one. A cut also parts nodes, which look for a way through a third
-#: machine after 5 s.
+#: What needs no head may not wait longer than this for one. A cut also parts nodes, which look for a way through
+#: a third machine after 5 s.
 UNDISTURBED_S, PARTED_S = 5.0, 10.0
 LIMIT_S = 180.0
 
@@ -107,11 +108,14 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
     quiet = json.loads(line_of(program, "{"))
     wrong: list[str] = []
     ways: list[str] = []
+    usual = given.only or (list(WAYS) if given.heads > 4 else OF_THREE)
+    if why := disk.stalls(cluster.heads[0].folder):
+        print(f"  without stall_leader: {why}")
+        usual = [way for way in usual if way != "stall_leader"]
     end, chance = time.monotonic() + given.seconds, random.Random(given.seed)
     while time.monotonic() < end and not wrong and (not given.blows or len(cluster.dealt) < given.blows):
         if not ways:
-            usual = list(WAYS) if given.heads > 4 else OF_THREE
-            ways = chance.sample(given.only or usual, len(given.only or usual))
+            ways = chance.sample(usual, len(usual))
         way = ways.pop()
         try:
             blow = cluster.deal(way, chance)
@@ -132,6 +136,8 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
         told = json.loads(said.strip().splitlines()[-1])
         wrong += told["wrong"]
         show(quiet, told, verdict)
+        parted = any(one.kind in PARTING for one in cluster.dealt)
+        limit = PARTED_S if parted else UNDISTURBED_S
         wrong += [
             f"{name} waited {told['longest'][name]:.1f} s"
             for name in given.undisturbed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import time
 from collections.abc import Callable
@@ -15,6 +14,8 @@ from typing import Any
 from net.lab import Lab
 from net.machine import Machine
 from processes import until
+
+from chaos import disk
 
 #: Within which all heads are healthy again after a blow.
 BACK_S = 60.0
@@ -64,9 +65,10 @@ class Heads:
         self.work.join(self.where, *NODE)
         until(self.healthy, BACK_S, f"{self.count} heads vote and are healthy")
 
-    def list(self, machine: Machine | None = None) -> list[dict[str, Any]]:
-        """What ``eagleray heads list`` shows; nothing while no head leads."""
-        said = (machine or self.work).ask("heads", "list", "--json")
+    def list(self, asked: list[Machine] | None = None) -> list[dict[str, Any]]:
+        """What ``eagleray heads list`` shows when these heads are asked; nothing while no head leads."""
+        where = ",".join(f"{machine.address}:6379" for machine in asked or self.heads)
+        said = self.work.ask("heads", "list", "--json", f"--address={where}")
         if said is None:
             return []
         rows: list[dict[str, Any]] = json.loads(said)
@@ -78,17 +80,15 @@ class Heads:
         well = [row for row in rows if row["healthy"] and row["role"] in ("leader", "voter")]
         return len(well) >= self.count - without and any(row["role"] == "leader" for row in rows)
 
+    def leads(self, asked: list[Machine] | None = None) -> Machine | None:
+        """The machine of the head that leads, if one does; as these heads know."""
+        hosts = [row["addresses"][0] for row in self.list(asked) if row["role"] == "leader"]
+        return next((m for m in self.heads if any(host.startswith(f"{m.address}:") for host in hosts)), None)
+
     def leader(self) -> Machine:
-        """The machine of the head that leads."""
-        found: list[Machine] = []
-
-        def leads() -> bool:
-            hosts = [row["addresses"][0] for row in self.list() if row["role"] == "leader"]
-            found[:] = [m for m in self.heads if any(re.match(re.escape(m.address) + ":", host) for host in hosts)]
-            return bool(found)
-
-        until(leads, BACK_S, "a head leads")
-        return found[0]
+        """The machine of the head that leads, when one does."""
+        until(self.leads, BACK_S, "a head leads")
+        return self.leads() or self.leader()
 
     def deal(self, kind: str, chance: random.Random) -> Dealt:
         """Deals a blow, and waits until all heads are healthy again.
@@ -134,6 +134,16 @@ def _stop(_: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) ->
         os.kill(pid, signal.SIGCONT)
 
 
+def _stall(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+    """Has the disk of the leader not answer for a while. Another head has to lead before it answers again."""
+    with disk.stalled(heads[0].folder, [heads[0].pid("head.pid")]):
+        blow.at = time.monotonic_ns()
+        until(
+            lambda: cluster.leads(heads[1:]) not in (None, heads[0]), BACK_S, f"another head leads than {heads[0].name}"
+        )
+        time.sleep(chance.choice([0, 1, 5]))
+
+
 def _cut(pairs: Callable[[Heads, list[Machine]], list[tuple[Machine, Machine]]], seconds: float) -> Way:
     """Drops what goes from one machine to another, for a while."""
 
@@ -161,6 +171,7 @@ WAYS: dict[str, Way] = {
     "kill_two": _kill(lambda heads: heads[:2]),
     "kill_two_followers": _kill(lambda heads: heads[1:3]),
     "stop_leader": _stop,
+    "stall_leader": _stall,
     # The leader is alone among the heads; then it is deaf, or mute; then it has lost one other head; then the machine
     # of the work has lost it.
     "cut_leader": _cut(lambda _, heads: _both([(heads[0], other) for other in heads[1:]]), 8),
