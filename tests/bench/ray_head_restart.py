@@ -3,13 +3,14 @@
 Run it with an interpreter that has Ray, without a cluster that runs: ``build/venv-ray/bin/python
 tests/bench/ray_head_restart.py``. The state lies in Ray's RocksDB storage. Two raylets of one machine make a cluster of
 two nodes. This program is a driver on the second node. It kills ``gcs_server`` with SIGKILL and starts it again at once
-with the same command line, as a supervisor would; Ray itself does not start it again. It measures the time from the kill
-until a put of a key by this driver is acknowledged, and until an actor with a name is made and answers.
+with the same command line, as a supervisor would; Ray itself does not start it again. It measures the time from the
+kill until a put of a key by this driver is acknowledged, and until an actor with a name is made and answers.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import signal
@@ -77,7 +78,7 @@ class Puts:
                 raise TimeoutError(f"no put was acknowledged for {limit} s")
             time.sleep(0.01)
         ends = [end for end in list(self.ends) if end > moment - 5]
-        return max(b - a for a, b in zip(ends, ends[1:], strict=False) if b > moment)
+        return max(b - a for a, b in itertools.pairwise(ends) if b > moment)
 
     def close(self) -> None:
         self._over.set()
@@ -140,9 +141,8 @@ def main() -> int:
         puts.close()
         for name, list_ in (("puts", waited), ("actors", actors)):
             numbers = [f"{what} {share(list_, part) * 1e3:.0f} ms" for what, part in (("p50", 0.5), ("p99", 0.99))]
-            print(
-                f"Ray {ray.__version__}, RocksDB, {len(list_)} kills, {name}: {', '.join(numbers)}; {puts.failed} puts failed"
-            )
+            print(f"Ray {ray.__version__}, RocksDB, {len(list_)} kills, {name}: {', '.join(numbers)}")
+        print(f"{puts.failed} puts failed")
         ray.shutdown()
     finally:
         for one in servers:

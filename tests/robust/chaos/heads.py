@@ -24,7 +24,7 @@ from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 
 from chaos import disk
-from chaos.headslab import OF_THREE, PARTING, WAYS, Heads
+from chaos.headslab import OF_FIVE, OF_SMALL_DISKS, OF_THREE, PARTING, WAYS, Heads, small_disk
 from chaos.headswork import WORK
 from chaos.nodesleft import left
 
@@ -95,7 +95,7 @@ def line_of(program: subprocess.Popen[str], wanted: str) -> str:
 
 def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> list[str]:
     """Runs the work under the blows. Returns what was wrong."""
-    cluster = Heads(lab, given.heads)
+    cluster = Heads(lab, given.heads, small_disk if given.small_disks else lambda _: ())
     print(f"  {time.strftime('%H:%M:%S')} {given.heads} heads are healthy", flush=True)
     program = cluster.work.python(WORK, str(given.flight), str(given.actors), str(folder))
     line_of(program, "works")
@@ -108,7 +108,7 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
     quiet = json.loads(line_of(program, "{"))
     wrong: list[str] = []
     ways: list[str] = []
-    usual = given.only or (list(WAYS) if given.heads > 4 else OF_THREE)
+    usual = given.only or (OF_SMALL_DISKS if given.small_disks else OF_FIVE if given.heads > 4 else OF_THREE)
     if why := disk.stalls(cluster.heads[0].folder):
         print(f"  without stall_leader: {why}")
         usual = [way for way in usual if way != "stall_leader"]
@@ -196,6 +196,7 @@ def main(words: list[str]) -> int:
         default=["tasks", "calls", "generator"],
         help="parts of the work that may not wait for a head",
     )
+    parser.add_argument("--small-disks", action="store_true", help="each head has a disk of its own, which is filled")
     parser.add_argument("--verbose", action="store_true", help="print each blow")
     parser.add_argument("--keep", action="store_true", help="wait before the nodes are stopped when something is wrong")
     given = parser.parse_args(words)

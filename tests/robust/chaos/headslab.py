@@ -13,12 +13,15 @@ from typing import Any
 
 from net.lab import Lab
 from net.machine import Machine
-from processes import until
+from processes import alive, until
 
 from chaos import disk
 
 #: Within which all heads are healthy again after a blow.
 BACK_S = 60.0
+#: The size of a disk that can be filled, and within which its head needs more room than is left: a file of the log is
+#: made whole, and has 2 MiB.
+SMALL_MB, FULL_S = 24, 180.0
 HEAD = ("--num-cpus=1", "--num-gpus=0", "--object-store-memory=100000000")
 NODE = ("--num-cpus=2", "--num-gpus=0", "--object-store-memory=200000000")
 
@@ -144,6 +147,29 @@ def _stall(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Ran
         time.sleep(chance.choice([0, 1, 5]))
 
 
+def small_disk(machine: Machine) -> tuple[str, ...]:
+    """Gives the head of a machine a small disk of its own for its state. Returns the flag that names it."""
+    where = f"{machine.folder}/state"
+    machine.lab.run("mkdir", where)
+    machine.lab.run("mount", "-t", "tmpfs", "-o", f"size={SMALL_MB}m", "tmpfs", where)
+    return (f"--state-dir={where}",)
+
+
+def _fill(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+    """Fills the disk of the leader, or of another head, until its head has stopped; then there is room again."""
+    machine = heads[chance.randrange(2)]
+    pid, fill = machine.pid("head.pid"), f"{machine.folder}/state/fill"
+    cluster.lab.run("sh", "-c", f"dd if=/dev/zero of={fill} bs=4k 2>/dev/null || true")
+    until(lambda: not alive(pid), FULL_S, f"the head of {machine.name} stops, whose disk is full")
+    blow.at = time.monotonic_ns()
+    log = (machine.session() / "logs" / "head.log").read_text() + (
+        machine.session() / "logs" / "warden.log"
+    ).read_text()
+    assert "Make room on its disk" in log, log[-2000:]
+    until(lambda: cluster.healthy(without=1), BACK_S, "the other heads go on")
+    cluster.lab.run("rm", fill)
+
+
 def _cut(pairs: Callable[[Heads, list[Machine]], list[tuple[Machine, Machine]]], seconds: float) -> Way:
     """Drops what goes from one machine to another, for a while."""
 
@@ -172,6 +198,7 @@ WAYS: dict[str, Way] = {
     "kill_two_followers": _kill(lambda heads: heads[1:3]),
     "stop_leader": _stop,
     "stall_leader": _stall,
+    "full_disk": _fill,
     # The leader is alone among the heads; then it is deaf, or mute; then it has lost one other head; then the machine
     # of the work has lost it.
     "cut_leader": _cut(lambda _, heads: _both([(heads[0], other) for other in heads[1:]]), 8),
@@ -181,7 +208,9 @@ WAYS: dict[str, Way] = {
     "cut_from_node": _cut(lambda cluster, heads: _both([(heads[0], cluster.work)]), 8),
     "cut_all_from_node": _cut(lambda cluster, heads: _both([(one, cluster.work) for one in heads]), 4),
 }
-#: Those that leave a majority of three heads.
-OF_THREE = [way for way in WAYS if not way.startswith("kill_two")]
+#: Those for heads with disks of their own, and all others; and of these, those that leave a majority of three heads.
+OF_SMALL_DISKS = ["full_disk"]
+OF_FIVE = [way for way in WAYS if way not in OF_SMALL_DISKS]
+OF_THREE = [way for way in OF_FIVE if not way.startswith("kill_two")]
 #: Those that part machines, and with them nodes.
 PARTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]
