@@ -24,7 +24,7 @@ from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 
 from chaos import disk
-from chaos.headslab import OF_FIVE, OF_SMALL_DISKS, OF_THREE, PARTING, WAYS, Heads, small_disk
+from chaos.headslab import OF_FIVE, OF_SMALL_DISKS, OF_THREE, CUTTING, WAYS, Heads, small_disk
 from chaos.headswork import WORK
 from chaos.nodesleft import left
 
@@ -136,7 +136,7 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
         told = json.loads(said.strip().splitlines()[-1])
         wrong += told["wrong"]
         show(quiet, told, verdict)
-        parted = any(one.kind in PARTING for one in cluster.dealt)
+        parted = any(one.kind in CUTTING for one in cluster.dealt)
         limit = PARTED_S if parted else UNDISTURBED_S
         wrong += [
             f"{name} waited {told['longest'][name]:.1f} s"

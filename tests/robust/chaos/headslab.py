@@ -159,9 +159,9 @@ def _fill(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Rand
     """Fills the disk of the leader, or of another head, until its head has stopped; then there is room again."""
     machine = heads[chance.randrange(2)]
     pid, fill = machine.pid("head.pid"), f"{machine.folder}/state/fill"
+    blow.at = time.monotonic_ns()
     cluster.lab.run("sh", "-c", f"dd if=/dev/zero of={fill} bs=4k 2>/dev/null || true")
     until(lambda: not alive(pid), FULL_S, f"the head of {machine.name} stops, whose disk is full")
-    blow.at = time.monotonic_ns()
     log = (machine.session() / "logs" / "head.log").read_text() + (
         machine.session() / "logs" / "warden.log"
     ).read_text()
@@ -212,5 +212,5 @@ WAYS: dict[str, Way] = {
 OF_SMALL_DISKS = ["full_disk"]
 OF_FIVE = [way for way in WAYS if way not in OF_SMALL_DISKS]
 OF_THREE = [way for way in OF_FIVE if not way.startswith("kill_two")]
-#: Those that part machines, and with them nodes.
-PARTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]
+#: Those that cut machines off, and with them nodes.
+CUTTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]
