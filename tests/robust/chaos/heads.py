@@ -24,7 +24,7 @@ from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 
 from chaos import disk
-from chaos.headslab import OF_FIVE, OF_SMALL_DISKS, OF_THREE, CUTTING, WAYS, Heads, small_disk
+from chaos.headslab import CUTTING, OF_FIVE, OF_SMALL_DISKS, OF_THREE, WAYS, Heads, small_disk
 from chaos.headswork import WORK
 from chaos.nodesleft import left
 
