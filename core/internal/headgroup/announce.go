@@ -14,7 +14,7 @@ func (g *Group) Heads() linkmsg.Heads {
 	h.All, _ = g.o.Book.List()
 	if id := g.state.Leader(); id != "" && id != g.o.ID {
 		h.Leader, h.Leads = g.o.Book.Number(id)
-	} else if serves := g.servesIn(); serves != 0 && serves == h.Term {
+	} else if serves := g.servesIn(); serves != 0 && serves == h.Term && !g.stalled() {
 		h.Leader, h.Leads = g.o.Number, true
 	}
 	return h

@@ -116,7 +116,7 @@ func newTransport(g *Group, log hclog.Logger) *transport {
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: g.layer, MaxPool: pooled, Timeout: rpcLimit, Logger: log, MsgpackUseNewTimeFormat: true,
 	})
-	t := &transport{NetworkTransport: n, rpcs: make(chan raft.RPC, rpcBuffer), stall: stall{is: g.o.Stalled, log: g.o.Log}}
+	t := &transport{NetworkTransport: n, rpcs: make(chan raft.RPC, rpcBuffer), stall: stall{is: g.stalled, log: g.o.Log}}
 	g.work.Go(func() { t.pass(g.ctx) })
 	return t
 }

@@ -97,7 +97,11 @@ func (g *Group) OthersHave(version uint64) bool {
 	return true
 }
 
+// seenNow returns nil when this head does not lead, as far as it knows. While its disk does not answer it may have been replaced without a way to notice.
 func (g *Group) seenNow() *seen {
+	if g.stalled() || g.state.Leader() != g.o.ID {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.seen

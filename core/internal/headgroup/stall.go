@@ -17,14 +17,14 @@ var errStalled = errors.New("the disk of this head does not answer, so it says n
 
 // stall knows whether the disk answers.
 type stall struct {
-	is  func() bool // nil: always
+	is  func() bool
 	log *slog.Logger
 	was atomic.Bool
 }
 
 // check returns errStalled while the disk does not answer.
 func (s *stall) check() error {
-	now := s.is != nil && s.is()
+	now := s.is()
 	if s.was.CompareAndSwap(!now, now) {
 		if now {
 			s.log.Warn("the disk with the state of this head does not answer: if this head leads, another one takes over")
@@ -37,6 +37,9 @@ func (s *stall) check() error {
 	}
 	return nil
 }
+
+// stalled reports whether a write of this head takes too long.
+func (g *Group) stalled() bool { return g.o.Stalled != nil && g.o.Stalled() }
 
 // AppendEntries implements raft.Transport. Heartbeats are entries, too.
 func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,12 +125,14 @@ func (c *Client) askLeader(ctx context.Context, q linkmsg.Join) (linkmsg.Joined,
 	ctx, cancel := context.WithTimeout(ctx, leaderLimit)
 	defer cancel()
 	at := *c
-	for {
+	for turn := 1; ; turn++ {
 		_, joined, _, err := at.ask(ctx, pki.Ask{}, q)
 		if err == nil && !joined.NotLeader || final(err) {
 			return joined, err
 		}
-		at.Heads = c.Heads
+		// The head that answers may be cut off from the others, and then never hears who leads: the next time another one is asked first.
+		next := turn % max(len(c.Heads), 1)
+		at.Heads = slices.Concat(c.Heads[next:], c.Heads[:next])
 		for _, h := range joined.Heads.All {
 			if err == nil && joined.Heads.Leads && h.Number == joined.Heads.Leader && h.Number != joined.Heads.From {
 				at.Heads = h.Addresses

@@ -133,7 +133,7 @@ func newLoggingHead(t *testing.T, insecure bool, log *slog.Logger, more ...func(
 		config = h.certify(t, self)
 	}
 	links, err := link.Open(link.Config{
-		Self: self, TLS: config, Tokens: tokens, Join: h.server.Serve, Resolve: func(uint32) []string { return nil },
+		Self: self, TLS: config, Tokens: h.server.Tokens, Join: h.server.Serve, Resolve: func(uint32) []string { return nil },
 		Serve: func(_ uint32, s *link.Stream) { s.Close() }, Bulk: func(_ uint32, c net.Conn) { c.Close() },
 		Control: func(uint32, *wire.Peer) wire.Handler { return func(m *wire.Message) { m.Peer().Close() } },
 		Down:    func(uint32, error) {}, Log: h.server.Log,
@@ -362,4 +362,23 @@ func (*playedAdmin) do(_ context.Context, proved pki.Token, q linkmsg.Admin) (a 
 		return a, errors.New("not now")
 	}
 	return linkmsg.AdminAnswer{Tokens: []string{proved.From()}, Proved: 1}, nil
+}
+
+// leadingState is the state of a head that leads.
+type leadingState struct{ *playedState }
+
+func (leadingState) Status() ([]linkmsg.HeadStatus, bool) {
+	return []linkmsg.HeadStatus{{Leads: true}}, true
+}
+
+// A head that is cut off from the others, or whose disk does not answer, does not know who leads. The others are asked, too.
+func TestStatus_FirstHeadKnowsNoLeader_AnotherIsAsked(t *testing.T) {
+	cutOff := newHead(t, true)
+	leads := newHead(t, true, func(s *Server) { s.Heads, s.Tokens = leadingState{&playedState{}}, cutOff.server.Tokens })
+	c := cutOff.client(1)
+	c.Heads = []string{cutOff.address, leads.address}
+	list, err := c.Status(t.Context())
+	if err != nil || len(list) != 1 || !list[0].Leads {
+		t.Errorf("the heads are %+v, %v", list, err)
+	}
 }

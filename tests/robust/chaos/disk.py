@@ -13,6 +13,8 @@ from processes import until
 
 #: What the processes may write together. A sync of the cluster's state takes a fifth of a second then.
 BYTES_A_SECOND, WRITES_A_SECOND = 400_000, 5
+#: A write to a disk that does not answer takes an hour.
+STALLED_BYTES_A_SECOND = 1
 #: Keeps the disk of a folder busy: writes and syncs until it is killed.
 BUSY = """
 import os, sys
@@ -33,18 +35,18 @@ def _disk(folder: Path) -> str:
     return (whole / "dev").read_text().strip()
 
 
-def _bounds(disk: str) -> tuple[Path, dict[str, str], dict[str, str]] | None:
+def _bounds(disk: str, size_s: int = BYTES_A_SECOND) -> tuple[Path, dict[str, str], dict[str, str]] | None:
     """Where control groups are, what bounds one, and what takes the bound away; None where that is not possible."""
     old, new = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
     if not disk or os.geteuid():
         return None
     if (old / "blkio.throttle.write_bps_device").exists():
         size, count = "blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device"
-        bound = {size: f"{disk} {BYTES_A_SECOND}", count: f"{disk} {WRITES_A_SECOND}"}
+        bound = {size: f"{disk} {size_s}", count: f"{disk} {WRITES_A_SECOND}"}
         return old, bound, {size: f"{disk} 0", count: f"{disk} 0"}
     control = new / "cgroup.subtree_control"
     if control.exists() and "io" in control.read_text().split():
-        bound = {"io.max": f"{disk} wbps={BYTES_A_SECOND} wiops={WRITES_A_SECOND}"}
+        bound = {"io.max": f"{disk} wbps={size_s} wiops={WRITES_A_SECOND}"}
         return new, bound, {"io.max": f"{disk} wbps=max wiops=max"}
     return None
 
@@ -69,6 +71,35 @@ def slow(folder: Path, pids: Callable[[], list[int]]) -> Iterator[str]:
             (group / file).write_text(text)
         _move(pids(), group)
         yield "a control group bounds the writes"
+    finally:
+        for file, text in free.items():
+            (group / file).write_text(text)
+        _empty(group, root)
+
+
+def stalls(folder: Path) -> str:
+    """Why the disk of a folder cannot be made not to answer; "" if it can."""
+    try:
+        if _bounds(_disk(folder)) is not None:
+            return ""
+    except OSError as error:
+        return str(error)
+    return "needs root and a control group that bounds what is written to the disk"
+
+
+@contextlib.contextmanager
+def stalled(folder: Path, pids: list[int]) -> Iterator[None]:
+    """Has the disk of a folder not answer some processes. Ask ``stalls`` first."""
+    bounds = _bounds(_disk(folder), STALLED_BYTES_A_SECOND)
+    assert bounds is not None
+    root, bound, free = bounds
+    group = root / f"eagleray-chaos-{os.getpid()}-stalled"
+    group.mkdir()
+    try:
+        _move(pids, group)
+        for file, text in bound.items():
+            (group / file).write_text(text)
+        yield
     finally:
         for file, text in free.items():
             (group / file).write_text(text)

@@ -61,6 +61,13 @@ def parts(seed: int, programs: int, variant: str, only: list[str], bugs: list[st
         "nodes": Part("nodes are struck", [*module, "chaos.nodes", "--seed", str(seed)]),
         "returned": Part("nodes return that were dead", [*module, "chaos.returned", "--seed", str(seed)]),
         "answers": Part("the head's answers are lost", [*module, "chaos.answers", "--seed", str(seed)]),
+        "heads": Part("one of three heads is struck", [*module, "chaos.heads", "--seed", str(seed)]),
+        "fiveheads": Part(
+            "one or two of five heads are struck", [*module, "chaos.heads", "--heads", "5", "--seed", str(seed)]
+        ),
+        "fullheads": Part(
+            "disks of heads are full", [*module, "chaos.heads", "--small-disks", "--seed", str(seed), "--blows", "2"]
+        ),
         "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes", *bugs]),
         "gobugs": Part("bugs that Go tests find", [*module, "chaos.planted", variant, str(seed), "go", *bugs]),
         "attacks": Part("attacks on every port", [*module, "chaos.attacks"]),
@@ -78,8 +85,8 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "only",
         nargs="*",
-        help="storm, sweep, far, planted, soak, nodes, returned, answers, nodebugs, gobugs, attacks, slow; "
-        "all if none is named",
+        help="storm, sweep, far, planted, soak, nodes, returned, answers, heads, fiveheads, fullheads, nodebugs, "
+        "gobugs, attacks, slow; all if none is named",
     )
     parser.add_argument(
         "--bugs", default="", help="which bugs the parts planted, nodebugs and gobugs plant; all if none is named"

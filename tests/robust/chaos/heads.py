@@ -23,13 +23,14 @@ from typing import Any
 from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 
-from chaos.headslab import OF_THREE, PARTING, WAYS, Heads
+from chaos import disk
+from chaos.headslab import CUTTING, OF_FIVE, OF_SMALL_DISKS, OF_THREE, WAYS, Heads, small_disk
 from chaos.headswork import WORK
 from chaos.nodesleft import left
 
 ROOT = ROBUST.parents[1]
-#: What needs no head may not wait longer than this for one. A cut also parts nodes, which look for a way through a third
-#: machine after 5 s.
+#: What needs no head may not wait longer than this for one. A cut also parts nodes, which look for a way through
+#: a third machine after 5 s.
 UNDISTURBED_S, PARTED_S = 5.0, 10.0
 LIMIT_S = 180.0
 
@@ -94,7 +95,7 @@ def line_of(program: subprocess.Popen[str], wanted: str) -> str:
 
 def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> list[str]:
     """Runs the work under the blows. Returns what was wrong."""
-    cluster = Heads(lab, given.heads)
+    cluster = Heads(lab, given.heads, small_disk if given.small_disks else lambda _: ())
     print(f"  {time.strftime('%H:%M:%S')} {given.heads} heads are healthy", flush=True)
     program = cluster.work.python(WORK, str(given.flight), str(given.actors), str(folder))
     line_of(program, "works")
@@ -107,11 +108,14 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
     quiet = json.loads(line_of(program, "{"))
     wrong: list[str] = []
     ways: list[str] = []
+    usual = given.only or (OF_SMALL_DISKS if given.small_disks else OF_FIVE if given.heads > 4 else OF_THREE)
+    if why := disk.stalls(cluster.heads[0].folder):
+        print(f"  without stall_leader: {why}")
+        usual = [way for way in usual if way != "stall_leader"]
     end, chance = time.monotonic() + given.seconds, random.Random(given.seed)
     while time.monotonic() < end and not wrong and (not given.blows or len(cluster.dealt) < given.blows):
         if not ways:
-            usual = list(WAYS) if given.heads > 4 else OF_THREE
-            ways = chance.sample(given.only or usual, len(given.only or usual))
+            ways = chance.sample(usual, len(usual))
         way = ways.pop()
         try:
             blow = cluster.deal(way, chance)
@@ -132,6 +136,8 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
         told = json.loads(said.strip().splitlines()[-1])
         wrong += told["wrong"]
         show(quiet, told, verdict)
+        parted = any(one.kind in CUTTING for one in cluster.dealt)
+        limit = PARTED_S if parted else UNDISTURBED_S
         wrong += [
             f"{name} waited {told['longest'][name]:.1f} s"
             for name in given.undisturbed
@@ -190,6 +196,7 @@ def main(words: list[str]) -> int:
         default=["tasks", "calls", "generator"],
         help="parts of the work that may not wait for a head",
     )
+    parser.add_argument("--small-disks", action="store_true", help="each head has a disk of its own, which is filled")
     parser.add_argument("--verbose", action="store_true", help="print each blow")
     parser.add_argument("--keep", action="store_true", help="wait before the nodes are stopped when something is wrong")
     given = parser.parse_args(words)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import time
 from collections.abc import Callable
@@ -14,10 +13,15 @@ from typing import Any
 
 from net.lab import Lab
 from net.machine import Machine
-from processes import until
+from processes import alive, until
+
+from chaos import disk
 
 #: Within which all heads are healthy again after a blow.
 BACK_S = 60.0
+#: The size of a disk that can be filled, and within which its head needs more room than is left: a file of the log is
+#: made whole, and has 2 MiB.
+SMALL_MB, FULL_S = 24, 180.0
 HEAD = ("--num-cpus=1", "--num-gpus=0", "--object-store-memory=100000000")
 NODE = ("--num-cpus=2", "--num-gpus=0", "--object-store-memory=200000000")
 
@@ -64,9 +68,10 @@ class Heads:
         self.work.join(self.where, *NODE)
         until(self.healthy, BACK_S, f"{self.count} heads vote and are healthy")
 
-    def list(self, machine: Machine | None = None) -> list[dict[str, Any]]:
-        """What ``eagleray heads list`` shows; nothing while no head leads."""
-        said = (machine or self.work).ask("heads", "list", "--json")
+    def list(self, asked: list[Machine] | None = None) -> list[dict[str, Any]]:
+        """What ``eagleray heads list`` shows when these heads are asked; nothing while no head leads."""
+        where = ",".join(f"{machine.address}:6379" for machine in asked or self.heads)
+        said = self.work.ask("heads", "list", "--json", f"--address={where}")
         if said is None:
             return []
         rows: list[dict[str, Any]] = json.loads(said)
@@ -78,17 +83,15 @@ class Heads:
         well = [row for row in rows if row["healthy"] and row["role"] in ("leader", "voter")]
         return len(well) >= self.count - without and any(row["role"] == "leader" for row in rows)
 
+    def leads(self, asked: list[Machine] | None = None) -> Machine | None:
+        """The machine of the head that leads, if one does; as these heads know."""
+        hosts = [row["addresses"][0] for row in self.list(asked) if row["role"] == "leader"]
+        return next((m for m in self.heads if any(host.startswith(f"{m.address}:") for host in hosts)), None)
+
     def leader(self) -> Machine:
-        """The machine of the head that leads."""
-        found: list[Machine] = []
-
-        def leads() -> bool:
-            hosts = [row["addresses"][0] for row in self.list() if row["role"] == "leader"]
-            found[:] = [m for m in self.heads if any(re.match(re.escape(m.address) + ":", host) for host in hosts)]
-            return bool(found)
-
-        until(leads, BACK_S, "a head leads")
-        return found[0]
+        """The machine of the head that leads, when one does."""
+        until(self.leads, BACK_S, "a head leads")
+        return self.leads() or self.leader()
 
     def deal(self, kind: str, chance: random.Random) -> Dealt:
         """Deals a blow, and waits until all heads are healthy again.
@@ -134,6 +137,39 @@ def _stop(_: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) ->
         os.kill(pid, signal.SIGCONT)
 
 
+def _stall(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+    """Has the disk of the leader not answer for a while. Another head has to lead before it answers again."""
+    with disk.stalled(heads[0].folder, [heads[0].pid("head.pid")]):
+        blow.at = time.monotonic_ns()
+        until(
+            lambda: cluster.leads(heads[1:]) not in (None, heads[0]), BACK_S, f"another head leads than {heads[0].name}"
+        )
+        time.sleep(chance.choice([0, 1, 5]))
+
+
+def small_disk(machine: Machine) -> tuple[str, ...]:
+    """Gives the head of a machine a small disk of its own for its state. Returns the flag that names it."""
+    where = f"{machine.folder}/state"
+    machine.lab.run("mkdir", where)
+    machine.lab.run("mount", "-t", "tmpfs", "-o", f"size={SMALL_MB}m", "tmpfs", where)
+    return (f"--state-dir={where}",)
+
+
+def _fill(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+    """Fills the disk of the leader, or of another head, until its head has stopped; then there is room again."""
+    machine = heads[chance.randrange(2)]
+    pid, fill = machine.pid("head.pid"), f"{machine.folder}/state/fill"
+    blow.at = time.monotonic_ns()
+    cluster.lab.run("sh", "-c", f"dd if=/dev/zero of={fill} bs=4k 2>/dev/null || true")
+    until(lambda: not alive(pid), FULL_S, f"the head of {machine.name} stops, whose disk is full")
+    log = (machine.session() / "logs" / "head.log").read_text() + (
+        machine.session() / "logs" / "warden.log"
+    ).read_text()
+    assert "Make room on its disk" in log, log[-2000:]
+    until(lambda: cluster.healthy(without=1), BACK_S, "the other heads go on")
+    cluster.lab.run("rm", fill)
+
+
 def _cut(pairs: Callable[[Heads, list[Machine]], list[tuple[Machine, Machine]]], seconds: float) -> Way:
     """Drops what goes from one machine to another, for a while."""
 
@@ -161,6 +197,8 @@ WAYS: dict[str, Way] = {
     "kill_two": _kill(lambda heads: heads[:2]),
     "kill_two_followers": _kill(lambda heads: heads[1:3]),
     "stop_leader": _stop,
+    "stall_leader": _stall,
+    "full_disk": _fill,
     # The leader is alone among the heads; then it is deaf, or mute; then it has lost one other head; then the machine
     # of the work has lost it.
     "cut_leader": _cut(lambda _, heads: _both([(heads[0], other) for other in heads[1:]]), 8),
@@ -170,7 +208,9 @@ WAYS: dict[str, Way] = {
     "cut_from_node": _cut(lambda cluster, heads: _both([(heads[0], cluster.work)]), 8),
     "cut_all_from_node": _cut(lambda cluster, heads: _both([(one, cluster.work) for one in heads]), 4),
 }
-#: Those that leave a majority of three heads.
-OF_THREE = [way for way in WAYS if not way.startswith("kill_two")]
-#: Those that part machines, and with them nodes.
-PARTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]
+#: Those for heads with disks of their own, and all others; and of these, those that leave a majority of three heads.
+OF_SMALL_DISKS = ["full_disk"]
+OF_FIVE = [way for way in WAYS if way not in OF_SMALL_DISKS]
+OF_THREE = [way for way in OF_FIVE if not way.startswith("kill_two")]
+#: Those that cut machines off, and with them nodes.
+CUTTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]
