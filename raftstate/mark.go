@@ -81,7 +81,7 @@ func (n *Node) takeMark() *mark {
 
 // commitMark commits one Mark. It has no request: a second one changes nothing either.
 func (n *Node) commitMark() error {
-	data, err := encode(Command{Body: &Mark{}})
+	data, err := encode(Command{Body: n.markFor()})
 	if err == nil {
 		_, err = n.commit(context.Background(), data, 0)
 	}

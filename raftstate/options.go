@@ -27,6 +27,8 @@ type Options struct {
 	Stores Stores
 	// Timing of elections. Zero: DefaultTiming.
 	Timing Timing
+	// Lowest returns the lowest Level of all heads, or the wanted one if none is lower. Nil: all are of this build.
+	Lowest func(wanted int) int
 	// KeptEvents is how many events late watchers can still get. Zero: 8192,
 	// and 1024 for a member on its own whose log is in memory.
 	KeptEvents int

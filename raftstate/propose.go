@@ -38,6 +38,9 @@ func (x Changes) Apply(ctx context.Context, c Command) (_ Result, err error) {
 	if err := c.Body.check(); err != nil {
 		return Result{}, fmt.Errorf("%s: %w: %w", c.Body.subject(), record.ErrInvalid, err)
 	}
+	if err := n.known(c.Body); err != nil {
+		return Result{}, err
+	}
 	c, ended := n.named(ctx, c)
 	defer func() { ended(err) }()
 	data, err := encode(c)

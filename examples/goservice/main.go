@@ -5,11 +5,18 @@
 //	eagleray start --head
 //	go run ./examples/goservice
 //	eagleray stop
+//
+// With -listen it serves HTTP, and its handlers call actors with GPUs (serve.go):
+//
+//	eagleray start --head --num-gpus=2
+//	go run ./examples/goservice -listen 127.0.0.1:8000 -gpus 2
+//	curl 'http://127.0.0.1:8000/score?x=3'
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"time"
@@ -18,6 +25,13 @@ import (
 )
 
 func main() {
+	listen := flag.String("listen", "", "serve HTTP at this HOST:PORT; empty: show the API and end")
+	gpus := flag.Int("gpus", 2, "how many actors with a GPU each answer requests")
+	modules := flag.String("modules", "examples/goservice", "the folder of model.py")
+	flag.Parse()
+	if *listen != "" {
+		log.Fatal(listenAndServe(*listen, *modules, *gpus))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := run(ctx); err != nil {

@@ -130,6 +130,7 @@ func (g *Group) follow() {
 
 func (g *Group) read() {
 	entries := Entries(g.state)
+	g.level.Store(0) // it may have changed
 	for _, e := range entries {
 		if e.ID == g.o.ID && e.Removed {
 			g.removedOnce.Do(func() { close(g.removed) })

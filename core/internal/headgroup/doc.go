@@ -43,4 +43,5 @@
 //	forward.go   proposals
 //	announce.go  who leads, for the nodes
 //	settle.go    Raft's members follow the settings
+//	level.go     which commands all heads know
 package headgroup

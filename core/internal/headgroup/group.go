@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -42,6 +43,7 @@ type Group struct {
 	ctx       context.Context
 	stop      context.CancelFunc
 
+	level       atomic.Int64  // the lowest of all heads, as Lowest has found it; 0: not known
 	removed     chan struct{} // closed when the state says that this head is removed
 	removedOnce sync.Once
 
@@ -129,7 +131,7 @@ func (g *Group) goWork(f func()) {
 // Note writes where this head is into the state of the cluster. It returns when this head's state shows it: then this head has all that was
 // committed before the call.
 func (g *Group) Note(ctx context.Context, addresses []string) error {
-	e := Entry{HeadAt: linkmsg.HeadAt{ID: g.o.ID, Number: g.o.Number, Addresses: addresses}}
+	e := Entry{HeadAt: linkmsg.HeadAt{ID: g.o.ID, Number: g.o.Number, Addresses: addresses, Level: raftstate.Level}}
 	if b, known := g.state.Setting(SettingOf(g.o.ID)); known {
 		if old, err := ParseEntry(b); err == nil {
 			e.Voter, e.Removed = old.Voter, old.Removed

@@ -88,7 +88,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	defer closeStored(stored, log)
 	at := tcp.Addr().(*net.TCPAddr)
 	addresses := c.addresses(at)
-	id, err := c.identify(ctx, folder, stored, linkmsg.HeadAt{ID: stored.ID(), Addresses: addresses}, token, release, log)
+	id, err := c.identify(ctx, folder, stored, linkmsg.HeadAt{ID: stored.ID(), Addresses: addresses, Level: raftstate.Level}, token, release, log)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return err
 	}
 	defer links.Close()
-	options := raftstate.Options{ID: stored.ID(), Stores: stored.Stores(), Transport: group.Transport(), Forwarder: group}
+	options := raftstate.Options{ID: stored.ID(), Stores: stored.Stores(), Transport: group.Transport(), Forwarder: group, Lowest: group.Lowest}
 	if id.first {
 		options.Voters = []raftstate.Voter{{ID: stored.ID(), Address: stored.ID()}}
 	}

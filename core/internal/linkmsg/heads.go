@@ -34,6 +34,8 @@ type HeadAt struct {
 	ID        string   `msgpack:"id" json:"id"` // Raft's name of it
 	Number    uint32   `msgpack:"number" json:"number"`
 	Addresses []string `msgpack:"addresses" json:"addresses"` // HOST:PORT, in the order in which they are tried
+	// Level says which commands of the replicated state the head knows (raftstate.Level); 0: it is of a build that did not say so, which was level 1.
+	Level int `msgpack:"level,omitempty" json:"level,omitempty"`
 }
 
 // Heads is what a head knows of the heads of its cluster.

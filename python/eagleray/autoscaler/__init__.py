@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _NAMES: dict[str, str] = {}
 _MODULES = frozenset({"sdk"})
 
-__all__ = [*_MODULES]  # noqa: PLE0604
+__all__ = ["sdk"]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,7 +45,7 @@ def request_resources(
         RuntimeError: The program has no session.
         TypeError: ``num_cpus`` is no int, ``bundles`` is no list of dictionaries, or one has a value that
             is no number.
-        ValueError: ``bundle_label_selectors`` does not fit ``bundles``, a selector is none, or the request is too large.
+        ValueError: ``bundle_label_selectors`` does not fit ``bundles``, a selector is none, or it is too much.
     """
     wanted = _counted(num_cpus, bundles, bundle_label_selectors)
     if process.session is None:
