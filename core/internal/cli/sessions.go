@@ -46,7 +46,7 @@ func startedBelow(base string) (list []started) {
 func markEnded(base, dir string) error {
 	objects.SweepSpilled(dir) // a daemon that was killed could not
 	process.LeaveDaemon(dir)
-	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, heads.Name, process.WardenPid} {
+	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, heads.Name, memberFile, process.WardenPid} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
 	err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600)
