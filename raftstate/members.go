@@ -30,6 +30,16 @@ func (n *Node) Members() (list []Member) {
 	return list
 }
 
+// Voters returns how many members have a vote.
+func (n *Node) Voters() (count int) {
+	for _, m := range n.Members() {
+		if m.Voter {
+			count++
+		}
+	}
+	return count
+}
+
 // Self is this member's id.
 func (n *Node) Self() string { return n.opts.ID }
 

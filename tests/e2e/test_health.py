@@ -6,10 +6,9 @@ import http.client
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 
 import pytest
+from pace import until
 from two_nodes import Node, TwoNodes
 
 pytestmark = pytest.mark.timeout(300)
@@ -34,14 +33,6 @@ def get(port: int, path: str, **headers: str) -> tuple[int, str]:
         return 0, ""
     finally:
         line.close()
-
-
-def until(what: Callable[[], bool]) -> None:
-    """Waits for what nothing announces."""
-    end = time.monotonic() + LIMIT
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_head_and_nodes_say_that_they_are_well_and_nothing_else() -> None:

@@ -6,11 +6,10 @@ import re
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pace import until
 from two_nodes import Node, TwoNodes
 
 pytestmark = pytest.mark.timeout(300)
@@ -46,14 +45,6 @@ WORK = """
         assert ray.get([counter.add.remote(), double.remote(n)]) == [n, 2 * n]
     print("all", n, flush=True)
 """
-
-
-def until(what: Callable[[], bool]) -> None:
-    """Waits for what nothing announces."""
-    end = time.monotonic() + LIMIT
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 class Work:

@@ -32,7 +32,7 @@ func commands(version string) []command {
 		{"start", "start a cluster on this machine, or join one, until `eagleray stop`", runStart},
 		{"stop", "end what `eagleray start` has begun on this machine", runStop},
 		{symmetricName, "start a cluster on all machines on which this command runs, run a program on it, and end it", runSymmetric},
-		{"heads", "show the heads of the cluster, and change who they are", runHeads},
+		{"heads", "show the heads of the cluster, and change who they are", func(args []string, out, _ io.Writer) error { return runHeads(args, version, out) }},
 		{"status", "show nodes, resources and what waits", runStatus},
 		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
 		{"health-check", "end with status 0 when a head answers, and with 1 when none does", runHealthCheck},

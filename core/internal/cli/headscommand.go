@@ -55,7 +55,7 @@ const headsUsage = `usage: eagleray heads COMMAND [flags]
 HEAD is a number that list shows. A further head is started with: eagleray start --head --address=HOST:PORT`
 
 // runHeads shows the heads of a cluster, and changes who they are.
-func runHeads(args []string, out, errs io.Writer) error {
+func runHeads(args []string, version string, out io.Writer) error {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
 		fmt.Fprintln(out, headsUsage)
 		return nil
@@ -91,7 +91,7 @@ func runHeads(args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := headsClient(flags)
+	c, _, err := headsClient("heads "+what, version, flags)
 	if err != nil {
 		return err
 	}
@@ -101,34 +101,35 @@ func runHeads(args []string, out, errs io.Writer) error {
 	return changeHeads(c, what, number, out)
 }
 
-// headsClient returns how the heads of a cluster are asked.
-func headsClient(flags map[string]string) (*join.Client, error) {
+// headsClient returns how the command with that name asks the heads of a cluster, and where the token is.
+func headsClient(name, version string, flags map[string]string) (*join.Client, process.TokenSource, error) {
+	var none process.TokenSource
 	base := baseOf(flags)
-	c := &join.Client{Insecure: flags["--insecure"] != ""}
+	c := &join.Client{Insecure: flags["--insecure"] != "", Release: version}
 	address := flags["--address"]
-	for _, name := range []string{"EAGLERAY_ADDRESS", "RAY_ADDRESS"} {
-		if address == "" && heads.Is(os.Getenv(name)) {
-			address = os.Getenv(name)
+	for _, variable := range []string{"EAGLERAY_ADDRESS", "RAY_ADDRESS"} {
+		if address == "" && heads.Is(os.Getenv(variable)) {
+			address = os.Getenv(variable)
 		}
 	}
 	var err error
 	dir := ""
 	if address != "" {
 		if c.Heads, err = headAddresses(address); err != nil {
-			return nil, usage("heads: --address: %v", err)
+			return nil, none, usage("%s: --address: %v", name, err)
 		}
 		dir, _ = sessionOf(base, address)
 	} else {
 		if dir, err = currentSession(base); err != nil {
-			return nil, err
+			return nil, none, fmt.Errorf("%s: %w; or give --address=HOST:PORT of a head", name, err)
 		}
 		if c.Heads = heads.Of(dir); len(c.Heads) == 0 {
-			return nil, fmt.Errorf("the session %s says nothing of heads: give --address=HOST:PORT", dir)
+			return nil, none, fmt.Errorf("%s: the session %s says nothing of heads: give --address=HOST:PORT", name, dir)
 		}
 	}
 	source, given, err := tokenOf(flags)
 	if err != nil {
-		return nil, usage("heads: %v", err)
+		return nil, none, usage("%s: %v", name, err)
 	}
 	var note memberNote
 	if b, e := os.ReadFile(filepath.Join(dir, memberFile)); dir != "" && e == nil && json.Unmarshal(b, &note) == nil {
@@ -138,12 +139,14 @@ func headsClient(flags map[string]string) (*join.Client, error) {
 		}
 	}
 	if !given {
-		source = process.TokenSource{File: ownTokenFile(base)}
+		if source, err = joinToken(flags, base); err != nil {
+			return nil, none, usage("%s: %v", name, err)
+		}
 	}
 	if c.Token, err = source.Read(); err != nil {
-		return nil, usage("heads: the cluster's token: %v; --token-file names another file", err)
+		return nil, none, usage("%s: the cluster's token: %v; --token-file names another file", name, err)
 	}
-	return c, nil
+	return c, source, nil
 }
 
 // explainHeads adds which token was used, if that may be what is wrong.

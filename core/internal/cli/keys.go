@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
@@ -92,28 +91,11 @@ func openKeys(name, version string, options []option, args []string, out io.Writ
 	if err != nil {
 		return nil, nil, err
 	}
-	base := baseOf(flags)
-	var list []string
-	if address := flags["--address"]; address != "" {
-		if list, err = headAddresses(address); err != nil {
-			return nil, nil, usage("%s: --address: %v", name, err)
-		}
-	} else {
-		dir, err := currentSession(base)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w; or give --address=HOST:PORT of a head", name, err)
-		}
-		list = heads.Of(dir)
-	}
-	source, err := joinToken(flags, base)
+	client, source, err := headsClient(name, version, flags)
 	if err != nil {
-		return nil, nil, usage("%s: %v", name, err)
+		return nil, nil, err
 	}
-	token, err := source.Read()
-	if err != nil {
-		return nil, nil, usage("%s: %v", name, err)
-	}
-	return &keys{client: &join.Client{Heads: list, Token: token, Insecure: flags["--insecure"] != "", Release: version}, token: token, source: source.File}, flags, nil
+	return &keys{client: client, token: client.Token, source: source.File}, flags, nil
 }
 
 // keysLimit is how long a head may take.

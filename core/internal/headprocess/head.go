@@ -108,26 +108,14 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if err != nil {
 		return err
 	}
-	control := func(number uint32) (*wire.Peer, error) {
-		k, err := links.To(number)
-		if err != nil {
-			return nil, err
-		}
-		return k.Control()
-	}
+	others := &otherLinks{&links}
 	book = headgroup.NewBook(folder, id.file, log)
 	book.Moved(id.self.Number, addresses)
-	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Control: control, Keys: keys.Version, Stalled: stored.Stalled, Log: log,
-		Dial: func(ctx context.Context, number uint32) (net.Conn, error) {
-			k, err := links.To(number)
-			if err != nil {
-				return nil, err
-			}
-			return k.Raft(ctx)
-		}})
+	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Dial: others.raft, Control: others.control, Keys: keys.Version, Stalled: stored.Stalled, Log: log})
 	defer group.Close()
 	joins := &join.Server{Self: id.self, Sign: keys.Sign, Sealed: keys.Sealed, Admin: keys.Admin, Tokens: keys.Tokens, Heads: group, Release: release, Log: log}
 	office := newOffice()
+	var state *raftstate.Node
 	var relays *relay.Relay
 	var depot *packages.Depot
 	running, stop := context.WithCancel(context.Background())
@@ -160,7 +148,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		},
 		Down:  func(node uint32, why error) { log.Warn("the connection with a node is lost", "node", node, "why", why) },
 		Fits:  process.Fits(pki.RoleHead, book.Has),
-		Admit: func(peer pki.Identity) error { return admit(joins.State, keys, peer) },
+		Admit: func(peer pki.Identity) error { return admit(state, keys, peer) },
 		Join:  joins.Serve, Session: process.LinkSession, Log: log,
 	})
 	if err != nil {
@@ -171,22 +159,15 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if id.first {
 		options.Voters = []raftstate.Voter{{ID: stored.ID(), Address: stored.ID()}}
 	}
-	state, err := raftstate.Open(options)
+	state, err = raftstate.Open(options)
 	if err != nil {
 		return fmt.Errorf("cluster state: %w", err)
 	}
 	defer closeState(state, log)
 	joins.State = state
 	keyState.open(state)
-	bulk := func(ctx context.Context, number uint32) (net.Conn, error) {
-		k, err := links.To(number)
-		if err != nil {
-			return nil, err
-		}
-		return k.Bulk(ctx)
-	}
 	depot, err = packages.OpenDepot(packages.DepotOptions{Dir: filepath.Join(folder, "packages"), Runs: runs(state), Fresh: state.Fresh,
-		Others: &otherHeads{state: state, book: book, number: id.self.Number, bulk: bulk}, Log: log})
+		Others: &otherHeads{state: state, book: book, number: id.self.Number, bulk: others.bulk}, Log: log})
 	if err != nil {
 		return err
 	}
@@ -291,13 +272,7 @@ func (c *Config) note(ctx context.Context, state *raftstate.Node, group *headgro
 
 // noMajority says of a head that cannot read its state why that may be so.
 func noMajority(state *raftstate.Node, err error) error {
-	voters := 0
-	for _, m := range state.Members() {
-		if m.Voter {
-			voters++
-		}
-	}
-	if voters > 1 && errors.Is(err, context.DeadlineExceeded) {
+	if voters := state.Voters(); voters > 1 && errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%d of the %d heads with a vote have to run and reach each other, and they do not: start the others, too. If their machines are lost for good, see `eagleray heads recover --help` (%w)", voters/2+1, voters, err)
 	}
 	return err
@@ -310,13 +285,7 @@ const handOverLimit = 2 * time.Second
 func handOver(state *raftstate.Node, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverLimit)
 	defer cancel()
-	voters := 0
-	for _, m := range state.Members() {
-		if m.Voter {
-			voters++
-		}
-	}
-	if voters < 2 || state.Leader() != state.Self() {
+	if state.Voters() < 2 || state.Leader() != state.Self() {
 		return
 	}
 	reign, err := state.Lead(ctx)
@@ -361,14 +330,14 @@ func localOf(at *net.TCPAddr) string {
 }
 
 // admit says which members may connect to the head: other heads, and nodes that are not dead and were not revoked.
-func admit(state join.State, keys *trust.Keeper, peer pki.Identity) error {
+func admit(state *raftstate.Node, keys *trust.Keeper, peer pki.Identity) error {
 	if keys.IsRevoked(peer.Number) {
 		return fmt.Errorf("%w: %s %d was revoked", link.ErrDead, peer.Role, peer.Number)
 	}
 	if peer.Role == pki.RoleHead {
 		return nil
 	}
-	for _, n := range state.(*raftstate.Node).ListNodes() {
+	for _, n := range state.ListNodes() {
 		if n.Number == peer.Number && n.State == record.NodeDead {
 			return fmt.Errorf("%w: node %d (%s)", link.ErrDead, n.Number, n.Reason)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/alarm"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/headlink"
@@ -45,7 +46,7 @@ func lead(c *Config, reign *raftstate.Reign, group *headgroup.Group, log *slog.L
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	l.server.Judge(headlink.Judge{Timing: timing, Now: process.BootTime, State: reign, Exclusive: exclusiveIn(reign.Member())})
+	l.server.Judge(headlink.Judge{Timing: timing, Now: alarm.Now, State: reign, Exclusive: exclusiveIn(reign.Member())})
 	l.server.Serve(l.head)
 	l.ends.Go(func() { group.Settle(ctx, reign) })
 	follow := func(what func() error) {

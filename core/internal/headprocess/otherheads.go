@@ -5,7 +5,9 @@ import (
 	"net"
 
 	"github.com/eagleray/eagleray/core/internal/headgroup"
+	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/packages"
+	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/raftstate"
 )
 
@@ -46,4 +48,34 @@ func (o *otherHeads) Changed() <-chan struct{} {
 // Dial implements packages.Others.
 func (o *otherHeads) Dial(ctx context.Context, number uint32) (net.Conn, error) {
 	return o.bulk(ctx, number)
+}
+
+// otherLinks are the ways to other heads. The links are opened later than what uses them.
+type otherLinks struct{ links **link.Links }
+
+// control returns the control stream with a head.
+func (o *otherLinks) control(number uint32) (*wire.Peer, error) {
+	k, err := (*o.links).To(number)
+	if err != nil {
+		return nil, err
+	}
+	return k.Control()
+}
+
+// raft dials a head for the replicated state.
+func (o *otherLinks) raft(ctx context.Context, number uint32) (net.Conn, error) {
+	k, err := (*o.links).To(number)
+	if err != nil {
+		return nil, err
+	}
+	return k.Raft(ctx)
+}
+
+// bulk dials a head for much data.
+func (o *otherLinks) bulk(ctx context.Context, number uint32) (net.Conn, error) {
+	k, err := (*o.links).To(number)
+	if err != nil {
+		return nil, err
+	}
+	return k.Bulk(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/alarm"
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/direct"
 	"github.com/eagleray/eagleray/core/internal/headlink"
@@ -94,7 +95,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	if o.Promise, err = promise.NewPage(); err != nil {
 		return nil, err
 	}
-	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Now: process.BootTime, Promise: o.Promise, Log: o.Log})
+	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Now: alarm.Now, Promise: o.Promise, Log: o.Log})
 	o.Cluster = m.head
 	direct.Prepare()
 	m.links, err = link.Open(link.Config{
