@@ -158,11 +158,13 @@ def test_a_standby_takes_the_place_of_a_head_that_is_removed() -> None:
         heads.nodes.append(more)
         assert "add a machine" in heads.join(more)
         until(lambda: [h["role"] for h in heads.list()].count("standby") == 1 and heads.healthy())
-        first = heads.nodes[0]
+        first = heads.leader()
         lost = heads.number(first)
         first("stop")
-        rest = heads.nodes[1]
+        rest = next(n for n in heads.nodes if n not in (first, more))
         until(lambda: any(h["role"] == "leader" and h["number"] != lost for h in heads.list(rest)))
+        logs = [path.read_text() for n in heads.nodes for path in n.folder.glob("eagleray-*/s-*/logs/head.log")]
+        assert not any("standing for election" in log for log in logs)  # it has handed the leadership over
         assert f"Head {lost} is being removed" in rest("heads", "remove", str(lost))
         until(lambda: [h["number"] for h in heads.list(rest) if h["role"] == "standby" or h["number"] == lost] == [])
         assert "3 of 3 voters are healthy" in rest("heads", "list")
