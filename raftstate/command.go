@@ -31,8 +31,7 @@ const (
 	KindKeyLeaseGrant   Kind = 61
 	KindKeyLeaseEnd     Kind = 62
 	KindKeyReign        Kind = 63
-	KindMark            Kind = 70
-	KindRecovered       Kind = 80
+	KindMark            Kind = 70 // 80 was used while this was built
 )
 
 // Client is the random name of one proposer.
@@ -182,9 +181,6 @@ type SettingDel struct {
 	Name string `msgpack:"name"`
 }
 
-// Recovered makes the counters jump.
-type Recovered struct{}
-
 // newBody returns an empty body of the kind, nil for an unknown one.
 func newBody(k Kind) Body {
 	switch k {
@@ -222,8 +218,6 @@ func newBody(k Kind) Body {
 		return &SettingPut{}
 	case KindSettingDel:
 		return &SettingDel{}
-	case KindRecovered:
-		return &Recovered{}
 	case KindKeyWrite:
 		return &KeyWrite{}
 	case KindKeyLeaseGrant:

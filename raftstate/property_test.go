@@ -62,11 +62,7 @@ func randomBody(r *rand.Rand) Body {
 		}
 		return &KVPut{ns, key, randomBytes(r), r.IntN(2) == 0}
 	}
-	switch r.IntN(7) {
-	case 5:
-		if r.IntN(20) == 0 { // seldom: the counters end at 2^32
-			return &Recovered{}
-		}
+	switch r.IntN(6) {
 	case 0, 1, 2:
 		offset := uint64(r.IntN(3))
 		return &CodePart{object, actor, 3, offset, make([]byte, r.IntN(4-int(offset))), node}

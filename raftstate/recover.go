@@ -1,9 +1,10 @@
 package raftstate
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -47,9 +48,13 @@ func Inspect(id string, s Stores) (st Stored, err error) {
 	return st, err
 }
 
+// recoveryJump is how far all numbers go on after a recovery: those of nodes and jobs, the indexes of the log, which are versions of keys and names of leases, and
+// the numbers of events. Lost members may have given away numbers that this one does not know of, and none is given twice.
+const recoveryJump = 1 << 20
+
 // Recover makes the member that has the stores the only one, with everything that is in them, committed or not. The member must not run. What other members
-// had committed and this one has not is lost. After it Open finds a member that leads by itself; Node.Recovered has to follow.
-func Recover(id string, s Stores) error {
+// had committed and this one has not is lost. The settings that drop names are deleted. Once more does no harm.
+func Recover(id string, s Stores, drop func(setting string) bool) error {
 	o := Options{ID: id, Stores: s}
 	if err := o.complete(); err != nil {
 		return err
@@ -58,10 +63,54 @@ func Recover(id string, s Stores) error {
 	defer transport.Close()
 	f := newFSM(o, false)
 	c := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(id), Address: raft.ServerAddress(id)}}}
-	if err := raft.RecoverCluster(o.offline(), f, s.Log, s.Stable, s.Snapshots, transport, c); err != nil {
+	err := raft.RecoverCluster(o.offline(), f, s.Log, s.Stable, s.Snapshots, transport, c)
+	if err == nil {
+		err = f.err()
+	}
+	if err == nil { // all that there was is a snapshot now, and the log is empty
+		err = jump(s.Snapshots, transport, drop)
+	}
+	if err != nil {
 		return fmt.Errorf("make the head the only one: %w", err)
 	}
-	return f.err()
+	return nil
+}
+
+// jump writes the last snapshot again, with numbers that nobody has been given.
+func jump(s raft.SnapshotStore, transport raft.Transport, drop func(setting string) bool) error {
+	list, err := s.List()
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return errors.New("there is no snapshot of the state")
+	}
+	meta, r, err := s.Open(list[0].ID)
+	if err != nil {
+		return err
+	}
+	m, err := ReadSnapshot(r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	if m.lastNode > math.MaxUint32-recoveryJump || m.lastJob > math.MaxUint32-recoveryJump {
+		return errors.New("the numbers of nodes or jobs come to an end")
+	}
+	m.lastNode += recoveryJump
+	m.lastJob += recoveryJump
+	m.index = meta.Index + recoveryJump
+	m.seq += recoveryJump
+	m.keys.Jump(recoveryJump)
+	for _, name := range m.Settings() {
+		if drop(name) {
+			delete(m.settings, name)
+		}
+	}
+	sink, err := s.Create(meta.Version, m.index, meta.Term, meta.Configuration, meta.ConfigurationIndex, transport)
+	if err != nil {
+		return err
+	}
+	return frozen{m}.Persist(sink)
 }
 
 // offline is raft's configuration for what is done while the member does not run.
@@ -69,23 +118,4 @@ func (o *Options) offline() *raft.Config {
 	c := o.config()
 	c.Logger = hclog.New(&hclog.LoggerOptions{Name: "raft", Level: hclog.Error, Output: io.Discard})
 	return c
-}
-
-// counterJump is how far the counters of numbers go on after a recovery: lost members may have given away numbers that this one does not know of.
-const counterJump = 1 << 20
-
-// Recovered notes that the state was recovered from a part of the members: numbers that are given from now on are none that a lost member may have given.
-func (x Changes) Recovered(ctx context.Context) error { return x.do(ctx, &Recovered{}) }
-
-func (b *Recovered) kind() Kind      { return KindRecovered }
-func (b *Recovered) subject() string { return "recovery" }
-func (b *Recovered) check() error    { return nil }
-
-func (b *Recovered) apply(m *Machine) Result {
-	if m.lastNode > 1<<32-1-counterJump || m.lastJob > 1<<32-1-counterJump {
-		return Result{Outcome: Invalid}
-	}
-	m.lastNode += counterJump
-	m.lastJob += counterJump
-	return Result{}
 }

@@ -1,7 +1,6 @@
 package headprocess
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +50,13 @@ func Recover(folder string, sure bool, out io.Writer) error {
 			gone = append(gone, describe(f.Heads, m))
 		}
 	}
+	if len(gone) == 0 { // unless an earlier recovery was interrupted, there are no others
+		for _, h := range f.Heads {
+			if h.ID != dir.ID() {
+				gone = append(gone, describe(f.Heads, raftstate.Member{ID: h.ID}))
+			}
+		}
+	}
 	if len(gone) == 0 {
 		fmt.Fprintln(out, "It is the only head already: start it with `eagleray start --head`, there is nothing to recover.")
 		return nil
@@ -61,7 +67,9 @@ func Recover(folder string, sure bool, out io.Writer) error {
 		fmt.Fprintln(out, "Nothing was changed. To do it, give --yes.")
 		return nil
 	}
-	if err := recoverState(dir); err != nil {
+	own := headgroup.SettingOf(dir.ID())
+	others := func(setting string) bool { return headgroup.IsSetting(setting) && setting != own }
+	if err := raftstate.Recover(dir.ID(), dir.Stores(), others); err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
 	self.Generation++
@@ -88,27 +96,4 @@ func describe(list []linkmsg.HeadAt, m raftstate.Member) string {
 		}
 	}
 	return "the head with the name " + m.ID
-}
-
-// recoverState makes the head the only one in its state.
-func recoverState(dir *raftlog.Dir) error {
-	if err := raftstate.Recover(dir.ID(), dir.Stores()); err != nil {
-		return err
-	}
-	state, err := raftstate.Open(raftstate.Options{ID: dir.ID(), Stores: dir.Stores()})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)
-	defer cancel()
-	err = awaitState(ctx, state)
-	if err == nil {
-		err = state.Recovered(ctx)
-	}
-	for _, e := range headgroup.Entries(state) {
-		if err == nil && e.ID != dir.ID() {
-			err = state.DelSetting(ctx, headgroup.SettingOf(e.ID))
-		}
-	}
-	return errors.Join(err, state.Close())
 }
