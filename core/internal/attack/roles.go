@@ -4,20 +4,14 @@ import (
 	"crypto/tls"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/pki"
 )
 
 // roles shows certificates that are right, of members that may not do what they do.
 func (a *attacker) roles() error {
-	authority, err := a.authority()
+	authority, member, err := a.inside()
 	if err != nil {
-		return err
-	}
-	member, err := a.joined()
-	if err != nil {
-		return err
-	}
-	if err := a.learn(member); err != nil {
 		return err
 	}
 	now, id := time.Now(), member.Identity
@@ -60,4 +54,15 @@ func (a *attacker) roles() error {
 		}
 	}
 	return nil
+}
+
+// inside returns the cluster's own authority, and a member that has joined and knows the ports of the others.
+func (a *attacker) inside() (authority *pki.Authority, m join.Membership, err error) {
+	if authority, err = a.authority(); err != nil {
+		return nil, m, err
+	}
+	if m, err = a.joined(); err != nil {
+		return nil, m, err
+	}
+	return authority, m, a.learn(m)
 }

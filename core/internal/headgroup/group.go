@@ -3,8 +3,10 @@ package headgroup
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,8 +63,8 @@ func New(o Options) *Group {
 	g := &Group{o: o, peers: map[*wire.Peer]bool{}, removed: make(chan struct{}), told: make(chan struct{}, 1)}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.layer = &layer{g: g, came: make(chan net.Conn), done: make(chan struct{})}
-	level := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "raft", Level: hclog.Error, Output: logWriter{o.Log}})
-	g.transport = newTransport(g, level)
+	raftLog := hclog.New(&hclog.LoggerOptions{Name: "raft", Level: hclog.Error, Output: RaftLog(o.Log)})
+	g.transport = newTransport(g, raftLog)
 	return g
 }
 
@@ -147,10 +149,13 @@ func (g *Group) Note(ctx context.Context, addresses []string) error {
 	return nil
 }
 
+// RaftLog returns where Raft writes its warnings: into the log of the head.
+func RaftLog(log *slog.Logger) io.Writer { return logWriter{log} }
+
 // logWriter gives Raft's lines to the log of the head.
 type logWriter struct{ log *slog.Logger }
 
 func (w logWriter) Write(b []byte) (int, error) {
-	w.log.Warn("raft", "says", string(b))
+	w.log.Warn("raft", "says", strings.TrimSpace(string(b)))
 	return len(b), nil
 }

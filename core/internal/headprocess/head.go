@@ -155,7 +155,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return err
 	}
 	defer links.Close()
-	options := raftstate.Options{ID: stored.ID(), Stores: stored.Stores(), Transport: group.Transport(), Forwarder: group, Lowest: group.Lowest}
+	options := raftstate.Options{ID: stored.ID(), Stores: stored.Stores(), Transport: group.Transport(), Forwarder: group, Lowest: group.Lowest, LogOutput: headgroup.RaftLog(log)}
 	if id.first {
 		options.Voters = []raftstate.Voter{{ID: stored.ID(), Address: stored.ID()}}
 	}
