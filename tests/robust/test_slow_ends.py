@@ -59,18 +59,28 @@ time.sleep(600)
 """
 #: A zygote whose worker ends with the daemon, while the zygote imports a module.
 IMPORTS = """
-import os, signal, socket, sys, time
+import os, select, signal, socket, sys, time
 from eagleray._private.worker import zygote
 
-zygote._watch_children(socket.socket(fileno=int(sys.argv[1])))
+channel = socket.socket(fileno=int(sys.argv[1]))
+zygote._watch_children(channel)
 if os.fork() == 0:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.read(int(sys.argv[2]), 1)
+    gone = select.poll()  # the kernel closes the daemon's pipe and its socket in any order
+    gone.register(channel, 0)
+    gone.poll()
     os._exit(0)
 zygote._import_modules(["module_that_takes_long"], bare=False)
 time.sleep(600)
 """
-TAKES_LONG = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+#: Python runs the handler of a signal between two steps: one that comes just before a long sleep waits for its end.
+TAKES_LONG = """
+import os, time
+print(os.getpid(), flush=True)
+while True:
+    time.sleep(0.01)
+"""
 
 
 def test_a_daemon_ends_while_its_zygote_imports(place: Any, tmp_path: Path) -> None:

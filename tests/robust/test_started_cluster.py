@@ -222,8 +222,8 @@ def test_two_drivers_exchange_values(program: Callable[..., Program], cluster: C
         """
         box = ray.get_actor("box")
         refs = ray.get(box.take.remote())
-        say(int(ray.get(refs[0])[-1]), ray.get(refs[1]), ray.get(refs[2]) > 0)
         view = ray.get(refs[0])
+        say(int(view[-1]), ray.get(refs[1]), ray.get(refs[2]) > 0)
         input()
         say(int(view.sum()), int(ray.get(refs[0]).sum()))
 
