@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
-from chaos import heads
+from chaos import clock, heads
 from chaos.headslab import HEAD, Heads
 from chaos.nodesleft import left
 from net.lab import Lab, unavailable
@@ -21,6 +24,31 @@ def test_the_leading_head_is_killed_under_load(capsys: pytest.CaptureFixture[str
     words = ["--seed=1", "--only", "kill_leader", "kill_follower", "--blows=3", "--seconds=60", "--quiet=1"]
     status = heads.main([*words, "--rate=200", "--flight=100", "--actors=5", "--pause=0.5"])
     assert status == 0, capsys.readouterr().out
+
+
+#: Says the time of day and the monotonic time for each line that it reads.
+SAYS_TIME = """
+import sys, time
+for _ in sys.stdin:
+    print(time.time(), time.monotonic(), flush=True)
+"""
+
+
+@pytest.mark.skipif(bool(clock.why_not()), reason=clock.why_not())
+def test_a_clock_that_jumps_is_that_of_one_process() -> None:
+    """The blow is one: the process lives at another time of day, its monotonic clock and other processes do not."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", SAYS_TIME], stdin=pipe, stdout=pipe, text=True) as program:
+        assert program.stdin and program.stdout
+        for seconds in (0, 86_400, -3600, 0):
+            clock.jump(program.pid, seconds)
+            before = time.time(), time.monotonic()
+            program.stdin.write("\n")
+            program.stdin.flush()
+            day, steady = (float(word) for word in program.stdout.readline().split())
+            assert before[0] - 1 <= day - seconds <= time.time() + 1
+            assert before[1] - 1 <= steady <= time.monotonic() + 1
+        program.stdin.close()
 
 
 def test_a_head_with_a_damaged_log_refuses_and_the_others_go_on() -> None:

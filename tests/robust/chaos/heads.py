@@ -23,8 +23,7 @@ from typing import Any
 from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 
-from chaos import disk
-from chaos.headslab import CUTTING, OF_FIVE, OF_SMALL_DISKS, OF_THREE, WAYS, Heads, small_disk
+from chaos.headslab import CUTTING, NEEDING, OF_FIVE, OF_SMALL_DISKS, OF_THREE, WAYS, Heads, small_disk
 from chaos.headswork import WORK
 from chaos.nodesleft import left
 
@@ -97,7 +96,7 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
     """Runs the work under the blows. Returns what was wrong."""
     cluster = Heads(lab, given.heads, small_disk if given.small_disks else lambda _: ())
     print(f"  {time.strftime('%H:%M:%S')} {given.heads} heads are healthy", flush=True)
-    program = cluster.work.python(WORK, str(given.flight), str(given.actors), str(folder))
+    program = cluster.work.python(WORK, str(given.flight), str(given.actors), str(folder), str(given.step))
     line_of(program, "works")
     loaded = list({machine.name: machine for machine in (*cluster.heads[:2], cluster.work)}.values())
     load = Load(keyload, loaded, folder, given.rate, given.seed)
@@ -109,9 +108,10 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
     wrong: list[str] = []
     ways: list[str] = []
     usual = given.only or (OF_SMALL_DISKS if given.small_disks else OF_FIVE if given.heads > 4 else OF_THREE)
-    if why := disk.stalls(cluster.heads[0].folder):
-        print(f"  without stall_leader: {why}")
-        usual = [way for way in usual if way != "stall_leader"]
+    lacking = {way: why for way in usual if way in NEEDING and (why := NEEDING[way](cluster))}
+    for way, why in lacking.items():
+        print(f"  without {way}: {why}")
+    usual = [way for way in usual if way not in lacking]
     end, chance = time.monotonic() + given.seconds, random.Random(given.seed)
     while time.monotonic() < end and not wrong and (not given.blows or len(cluster.dealt) < given.blows):
         if not ways:
@@ -188,6 +188,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--rate", type=float, default=500, help="calls of keys a second")
     parser.add_argument("--flight", type=int, default=1000, help="tasks in flight")
     parser.add_argument("--actors", type=int, default=30, help="that are called in turn")
+    parser.add_argument("--step", type=float, default=0, help="seconds that each part of the work rests between steps")
     parser.add_argument("--quiet", type=float, default=5, help="seconds before the first blow")
     parser.add_argument("--pause", type=float, default=1, help="seconds after each blow")
     parser.add_argument(

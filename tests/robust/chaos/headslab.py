@@ -15,7 +15,7 @@ from net.lab import Lab
 from net.machine import Machine
 from processes import alive, until
 
-from chaos import disk
+from chaos import clock, disk
 
 #: Within which all heads are healthy again after a blow.
 BACK_S = 60.0
@@ -147,6 +147,45 @@ def _stall(cluster: Heads, blow: Dealt, heads: list[Machine], chance: random.Ran
         time.sleep(chance.choice([0, 1, 5]))
 
 
+def _slow(which: int) -> Way:
+    """Has a head wait a fifth of a second for each write to its disk, for a while; it goes on all the same."""
+
+    def way(_: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+        machine = heads[which]
+        with disk.slow(machine.folder, lambda: [machine.pid("head.pid")]):
+            blow.at = time.monotonic_ns()
+            time.sleep(chance.uniform(2, 10))
+
+    return way
+
+
+#: By how many seconds the clock of a machine is wrong: from what nobody notices to longer than a certificate holds.
+JUMPS_S = (3, 300, 86_400, 40 * 86_400, 4000 * 86_400)
+
+
+def _clock(which: int, kills: bool = False) -> Way:
+    """Sets the clock of a machine to a wrong time of day, before or after the right one, and later back.
+
+    Another head can be killed meanwhile: then it comes back and both look at certificates.
+    """
+
+    def way(_: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
+        pids = [heads[which].pid(name) for name in ("head.pid", "pid", "warden.pid")]
+        seconds = chance.choice(JUMPS_S) * chance.choice((1, -1))
+        blow.at = time.monotonic_ns()
+        try:
+            for pid in pids:
+                clock.jump(pid, seconds)
+            if kills:
+                heads[1 - which].signal(signal.SIGKILL, "head.pid")
+            time.sleep(chance.uniform(1, 8))
+        finally:
+            for pid in pids:
+                clock.jump(pid, 0)
+
+    return way
+
+
 def small_disk(machine: Machine) -> tuple[str, ...]:
     """Gives the head of a machine a small disk of its own for its state. Returns the flag that names it."""
     where = f"{machine.folder}/state"
@@ -198,7 +237,13 @@ WAYS: dict[str, Way] = {
     "kill_two_followers": _kill(lambda heads: heads[1:3]),
     "stop_leader": _stop,
     "stall_leader": _stall,
+    "slow_leader": _slow(0),
+    "slow_follower": _slow(1),
     "full_disk": _fill,
+    "clock_leader": _clock(0),
+    "clock_follower": _clock(1),
+    "clock_and_kill_leader": _clock(1, kills=True),
+    "clock_and_kill_follower": _clock(0, kills=True),
     # The leader is alone among the heads; then it is deaf, or mute; then it has lost one other head; then the machine
     # of the work has lost it.
     "cut_leader": _cut(lambda _, heads: _both([(heads[0], other) for other in heads[1:]]), 8),
@@ -212,5 +257,10 @@ WAYS: dict[str, Way] = {
 OF_SMALL_DISKS = ["full_disk"]
 OF_FIVE = [way for way in WAYS if way not in OF_SMALL_DISKS]
 OF_THREE = [way for way in OF_FIVE if not way.startswith("kill_two")]
+#: Those that need what not every machine has, and why it is missing.
+NEEDING: dict[str, Callable[[Heads], str]] = {
+    "stall_leader": lambda cluster: disk.stalls(cluster.heads[0].folder),
+    **{way: lambda _: clock.why_not() for way in WAYS if way.startswith("clock_")},
+}
 #: Those that cut machines off, and with them nodes.
 CUTTING = [way for way in WAYS if way.startswith(("cut_", "deaf_", "mute_"))]

@@ -1,8 +1,8 @@
 """The program that works while heads are struck: tasks, actors, a generator, changes of the state.
 
 It runs on a node and prints, when its input closes, JSON: what went wrong, how often each part did its step, and how
-long the longest step took. The parts ``tasks``, ``calls``, ``generator`` and ``exclusive`` need no head; ``actors`` and
-``names`` do.
+long the longest step took. Each part rests between its steps, for a time that is given. The parts ``tasks``, ``calls``,
+``generator`` and ``exclusive`` need no head; ``actors`` and ``names`` do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WORK = """
 
     import eagleray as ray
 
-    flight, count, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    flight, count, folder, rest = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
     ray.init(namespace="struck", log_to_driver=False)
 
     @ray.remote(num_cpus=0)
@@ -67,6 +67,7 @@ WORK = """
                 n += 1
                 took = time.monotonic() - begun
                 longest[name] = max(longest.get(name, 0), took)
+                time.sleep(rest)
         except BaseException as error:
             wrong.append(f"{name}, step {n}: {error!r}")
         did[name] = n
