@@ -26,9 +26,10 @@ def test_the_leading_head_is_killed_under_load(capsys: pytest.CaptureFixture[str
     assert status == 0, capsys.readouterr().out
 
 
-#: Says the time of day and the monotonic time for each line that it reads.
+#: Says that it has begun, and the time of day and the monotonic time for each line that it reads.
 SAYS_TIME = """
 import sys, time
+print("begun", flush=True)
 for _ in sys.stdin:
     print(time.time(), time.monotonic(), flush=True)
 """
@@ -40,6 +41,7 @@ def test_a_clock_that_jumps_is_that_of_one_process() -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", SAYS_TIME], stdin=pipe, stdout=pipe, text=True) as program:
         assert program.stdin and program.stdout
+        assert program.stdout.readline() == "begun\n"
         for seconds in (0, 86_400, -3600, 0):
             clock.jump(program.pid, seconds)
             before = time.time(), time.monotonic()
