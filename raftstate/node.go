@@ -138,7 +138,11 @@ func (n *Node) refuse() {
 func (n *Node) halt() error {
 	n.refuse()
 	n.inside.Wait()
-	return n.raft.Shutdown().Error()
+	ended := n.raft.Shutdown()
+	if t, ok := n.opts.Transport.(Leaver); ok {
+		t.Leave()
+	}
+	return ended.Error()
 }
 
 // Err returns why this member stops by itself: it met a command that it does

@@ -19,7 +19,8 @@ type Options struct {
 	// gets the same list. Empty: only this one. Ignored when the stores are
 	// not empty.
 	Voters []Voter
-	// Transport carries raft's messages. Nil: there are no others.
+	// Transport carries raft's messages. Nil: there are no others. It can be a
+	// Leaver.
 	Transport raft.Transport
 	// Forwarder carries commands to the leader. Needed when there are others.
 	Forwarder Forwarder
@@ -44,6 +45,10 @@ type Options struct {
 
 	compactBytes int // tests make it small
 }
+
+// Leaver is a Transport that is told when raft ends: what waits there for
+// another member has to return then.
+type Leaver interface{ Leave() }
 
 // Voter is a member of the raft group.
 type Voter struct {

@@ -40,6 +40,7 @@
 //	layer.go     Raft's connections
 //	suspect.go   a leader that is gone
 //	stall.go     a leader whose disk does not answer
+//	contact.go   a head that can be reached again gets entries at once
 //	forward.go   proposals
 //	announce.go  who leads, for the nodes
 //	settle.go    Raft's members follow the settings

@@ -105,9 +105,15 @@ const (
 // answer, it sends no entries and heartbeats.
 type transport struct {
 	*raft.NetworkTransport
-	rpcs  chan raft.RPC
-	stall stall
+	rpcs     chan raft.RPC
+	stall    stall
+	contacts contacts
+	ctx      context.Context // done when Raft ends
+	leave    context.CancelFunc
 }
+
+// Leave implements raftstate.Leaver.
+func (t *transport) Leave() { t.leave() }
 
 // Consumer implements raft.Transport.
 func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
@@ -117,8 +123,33 @@ func newTransport(g *Group, log hclog.Logger) *transport {
 		Stream: g.layer, MaxPool: pooled, Timeout: rpcLimit, Logger: log, MsgpackUseNewTimeFormat: true,
 	})
 	t := &transport{NetworkTransport: n, rpcs: make(chan raft.RPC, rpcBuffer), stall: stall{is: g.stalled, log: g.o.Log}}
+	t.ctx, t.leave = context.WithCancel(g.ctx)
 	g.work.Go(func() { t.pass(g.ctx) })
 	return t
+}
+
+// AppendEntries implements raft.Transport. Heartbeats are entries, too.
+func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) error {
+	if isHeartbeat(args) {
+		err := t.append(id, to, args, answer)
+		if err == nil {
+			t.contacts.answered(id)
+		}
+		return err
+	}
+	answers := t.contacts.after(id)
+	err := t.append(id, to, args, answer)
+	if err != nil {
+		await(t.ctx, answers)
+	}
+	return err
+}
+
+func (t *transport) append(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) error {
+	if err := t.stall.check(); err != nil {
+		return err
+	}
+	return t.NetworkTransport.AppendEntries(id, to, args, answer)
 }
 
 // pass passes on what comes from other heads.

@@ -41,14 +41,6 @@ func (s *stall) check() error {
 // stalled reports whether a write of this head takes too long.
 func (g *Group) stalled() bool { return g.o.Stalled != nil && g.o.Stalled() }
 
-// AppendEntries implements raft.Transport. Heartbeats are entries, too.
-func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) error {
-	if err := t.stall.check(); err != nil {
-		return err
-	}
-	return t.NetworkTransport.AppendEntries(id, to, args, answer)
-}
-
 // AppendEntriesPipeline implements raft.Transport.
 func (t *transport) AppendEntriesPipeline(id raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
 	p, err := t.NetworkTransport.AppendEntriesPipeline(id, to)

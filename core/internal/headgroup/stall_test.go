@@ -72,6 +72,37 @@ type seat struct {
 	group *Group
 	state *raftstate.Node
 	disk  *stuckDisk
+
+	mu     sync.Mutex
+	parted bool
+	open   []net.Conn
+}
+
+// part cuts a head off from the others.
+func (s *seat) part() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.open {
+		c.Close()
+	}
+	s.parted, s.open = true, nil
+}
+
+// join ends what part began.
+func (s *seat) join() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parted = false
+}
+
+// takes is one end of a connection with another head.
+func (s *seat) takes(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.parted {
+		s.open = append(s.open, c)
+	}
+	return !s.parted
 }
 
 // noForward is for heads that are asked only when they lead.
@@ -105,18 +136,24 @@ func threeSeats(t *testing.T) map[string]*seat {
 		voters = append(voters, raftstate.Voter{ID: d.ID(), Address: d.ID()})
 	}
 	seats := map[string]*seat{}
-	groups := map[uint32]*Group{}
+	numbered := map[uint32]*seat{}
 	for i, d := range dirs {
 		self := uint32(i + 1)
+		here := &seat{disk: disks[i]}
 		g := New(Options{ID: d.ID(), Number: self, Book: NewBook(t.TempDir(), &File{Heads: at}, log), Log: log, Stalled: d.Stalled,
 			Control: func(uint32) (*wire.Peer, error) { return nil, net.ErrClosed },
 			Dial: func(_ context.Context, number uint32) (net.Conn, error) {
 				a, b := net.Pipe()
-				go groups[number].Serve(self, b)
+				there := numbered[number]
+				if !here.takes(a) || !there.takes(b) {
+					a.Close()
+					return nil, net.ErrClosed
+				}
+				go there.group.Serve(self, b)
 				return a, nil
 			}})
-		groups[self] = g
-		seats[d.ID()] = &seat{group: g, disk: disks[i]}
+		here.group = g
+		numbered[self], seats[d.ID()] = here, here
 	}
 	for i, d := range dirs {
 		s := seats[d.ID()]
