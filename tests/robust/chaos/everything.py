@@ -69,6 +69,7 @@ def parts(seed: int, programs: int, variant: str, only: list[str], bugs: list[st
             "disks of heads are full", [*module, "chaos.heads", "--small-disks", "--seed", str(seed), "--blows", "2"]
         ),
         "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes", *bugs]),
+        "headbugs": Part("bugs of heads are found", [*module, "chaos.planted", variant, str(seed), "heads", *bugs]),
         "gobugs": Part("bugs that Go tests find", [*module, "chaos.planted", variant, str(seed), "go", *bugs]),
         "attacks": Part("attacks on every port", [*module, "chaos.attacks"]),
         "slow": Part("tests that take long", [*module, "pytest", "-q", "--slow", "-m", "slow", str(ROBUST)]),
@@ -86,10 +87,12 @@ def main(words: list[str]) -> int:
         "only",
         nargs="*",
         help="storm, sweep, far, planted, soak, nodes, returned, answers, heads, fiveheads, fullheads, nodebugs, "
-        "gobugs, attacks, slow; all if none is named",
+        "headbugs, gobugs, attacks, slow; all if none is named",
     )
     parser.add_argument(
-        "--bugs", default="", help="which bugs the parts planted, nodebugs and gobugs plant; all if none is named"
+        "--bugs",
+        default="",
+        help="which bugs the parts planted, nodebugs, headbugs and gobugs plant; all if none is named",
     )
     given = parser.parse_args(words)
     chosen = parts(given.seed, given.programs, str(Path(given.planted).resolve()), given.only, given.bugs.split())

@@ -102,8 +102,32 @@ GO_BUGS = [
         ("no_fence/1", "a leader's decision is applied in a later term", *HISTORIES),
     )
 ]
+#: Runs of three heads that are struck while programs read and write. The other bugs of heads are found by histories:
+#: a leader that was cut off stops leading before another one can lead, so stale reads (stale_read) and late decisions
+#: (no_fence) need a clock that histories control; a log that is not on its disk (skipped_sync) needs a loss of power.
+HEADS = (
+    "chaos.heads",
+    "--seconds",
+    "60",
+    "--quiet",
+    "1",
+    "--step",
+    "0.02",
+    "--actors",
+    "5",
+    "--flight",
+    "50",
+    "--only",
+)
+HEAD_BUGS = [
+    Bug(plant, what, (*HEADS, *ways), LONGEST_NODES)
+    for plant, what, *ways in (
+        ("early_ack/50", "a change is acknowledged before a majority has it", "cut_leader", "kill_leader"),
+        ("double_apply/1", "heads apply a change again", "kill_leader", "cut_leader"),
+    )
+]
 #: What the first name after the seed can be.
-LISTS = {"nodes": NODE_BUGS, "go": GO_BUGS}
+LISTS = {"nodes": NODE_BUGS, "heads": HEAD_BUGS, "go": GO_BUGS}
 
 
 def look(plant: str, run: tuple[str, ...], seed: int, package: Path, longest: float) -> tuple[int, str, float]:
