@@ -2,6 +2,7 @@ package headgroup
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,5 +69,36 @@ func TestAppendEntries_RaftEnds_WaitsNoMore(t *testing.T) {
 	}
 	for _, s := range seats {
 		s.join()
+	}
+}
+
+// TestRequestVote_KeptConnectionsHaveEnded_IsMadeAgain: a head that was restarted since the last call can vote.
+func TestRequestVote_KeptConnectionsHaveEnded_IsMadeAgain(t *testing.T) {
+	t.Parallel()
+	seats := threeSeats(t)
+	first := reign(t, seats, "")
+	var others []*seat
+	for id, s := range seats {
+		if id != first.Member().Self() {
+			others = append(others, s)
+		}
+	}
+	from, to := others[0].group, others[1].group.o.ID
+	ask := func() error {
+		return from.transport.RequestVote(raft.ServerID(to), raft.ServerAddress(to), &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(from.o.ID), Addr: []byte(from.o.ID)}}, &raft.RequestVoteResponse{})
+	}
+	var all sync.WaitGroup
+	for range pooled { // leaves as many connections as are kept
+		all.Go(func() {
+			if err := ask(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	others[1].part()
+	others[1].join()
+	if err := ask(); err != nil {
+		t.Errorf("the head can be reached, and does not get a request for its vote: %v", err)
 	}
 }

@@ -21,7 +21,7 @@
 //
 // A follower notices a silent leader by Raft's heartbeats, after 0.5 to 1 s. When the leader's process ends, its connections end at once. A follower whose
 // connection from the leader has ended dials it, and if the machine answers that nobody listens there, the follower stands for election without waiting. The
-// followers do so one after the other, so that they do not split the votes. This is for speed only: whoever is elected has a majority in any case.
+// followers do so one after the other, so that they do not split the votes; one that lacks the newest entries is not elected, and then the next one stands. This is for speed only: whoever is elected has a majority in any case.
 //
 // # A leader whose disk does not answer
 //
@@ -38,6 +38,7 @@
 //	file.go      what a head knows before it has read its state
 //	book.go      which head is where
 //	layer.go     Raft's connections
+//	calls.go     Raft's calls, which are made again when a kept connection has ended
 //	suspect.go   a leader that is gone
 //	stall.go     a leader whose disk does not answer
 //	contact.go   a head that can be reached again gets entries at once

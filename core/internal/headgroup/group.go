@@ -41,6 +41,7 @@ type Group struct {
 	o         Options
 	layer     *layer
 	transport *transport
+	suspects  suspects
 	state     *raftstate.Node // set by Begin, before anything comes from another head
 	ctx       context.Context
 	stop      context.CancelFunc

@@ -128,30 +128,6 @@ func newTransport(g *Group, log hclog.Logger) *transport {
 	return t
 }
 
-// AppendEntries implements raft.Transport. Heartbeats are entries, too.
-func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) error {
-	if isHeartbeat(args) {
-		err := t.append(id, to, args, answer)
-		if err == nil {
-			t.contacts.answered(id)
-		}
-		return err
-	}
-	answers := t.contacts.after(id)
-	err := t.append(id, to, args, answer)
-	if err != nil {
-		await(t.ctx, answers)
-	}
-	return err
-}
-
-func (t *transport) append(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) error {
-	if err := t.stall.check(); err != nil {
-		return err
-	}
-	return t.NetworkTransport.AppendEntries(id, to, args, answer)
-}
-
 // pass passes on what comes from other heads.
 func (t *transport) pass(ctx context.Context) {
 	for {

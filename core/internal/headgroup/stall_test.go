@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/raftlog"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -75,7 +77,26 @@ type seat struct {
 
 	mu     sync.Mutex
 	parted bool
+	ended  bool
 	open   []net.Conn
+}
+
+// end is the end of a head's process, for the others.
+func (s *seat) end() {
+	s.part()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+}
+
+// refused is what a machine says on which nobody listens any more.
+func (s *seat) refused() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return unix.ECONNREFUSED
+	}
+	return net.ErrClosed
 }
 
 // part cuts a head off from the others.
@@ -115,6 +136,11 @@ func (noForward) Forward(context.Context, string, string, []byte) ([]byte, error
 // threeSeats starts three heads, whose connections are pipes of this process.
 func threeSeats(t *testing.T) map[string]*seat {
 	t.Helper()
+	return threeSeatsWith(t, raftstate.DefaultTiming)
+}
+
+func threeSeatsWith(t *testing.T, timing raftstate.Timing) map[string]*seat {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	var at []linkmsg.HeadAt
 	var voters []raftstate.Voter
@@ -147,7 +173,7 @@ func threeSeats(t *testing.T) map[string]*seat {
 				there := numbered[number]
 				if !here.takes(a) || !there.takes(b) {
 					a.Close()
-					return nil, net.ErrClosed
+					return nil, there.refused()
 				}
 				go there.group.Serve(self, b)
 				return a, nil
@@ -157,7 +183,7 @@ func threeSeats(t *testing.T) map[string]*seat {
 	}
 	for i, d := range dirs {
 		s := seats[d.ID()]
-		state, err := raftstate.Open(raftstate.Options{ID: d.ID(), Voters: voters, Transport: s.group.Transport(), Forwarder: noForward{}, Stores: d.Stores()})
+		state, err := raftstate.Open(raftstate.Options{ID: d.ID(), Voters: voters, Transport: s.group.Transport(), Forwarder: noForward{}, Stores: d.Stores(), Timing: timing})
 		if err != nil {
 			t.Fatal(err)
 		}

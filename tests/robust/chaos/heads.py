@@ -136,6 +136,8 @@ def strike(given: argparse.Namespace, keyload: str, lab: Lab, folder: Path) -> l
         told = json.loads(said.strip().splitlines()[-1])
         wrong += told["wrong"]
         show(quiet, told, verdict)
+        if given.verbose:
+            show_longest(verdict["gaps"]["blows"])
         parted = any(one.kind in CUTTING for one in cluster.dealt)
         limit = PARTED_S if parted else UNDISTURBED_S
         wrong += [
@@ -175,6 +177,15 @@ def show(quiet: dict[str, float], told: dict[str, Any], verdict: dict[str, Any])
     for name, longest in sorted(told["longest"].items()):
         before, during = quiet.get(name, 0) * 1e3, longest * 1e3
         print(f"    {name:10} {told['did'][name]:7} steps: {before:5.0f} ms, {during:5.0f} ms")
+
+
+def show_longest(gaps: list[dict[str, Any]]) -> None:
+    """Prints which blows the longest gaps belong to."""
+    ahead = time.time() - time.monotonic()
+    for one in sorted(gaps, key=lambda one: -float(one["all_ms"]))[:10]:
+        at = ahead + one["at"] / 1e9
+        stamp = f"{time.strftime('%H:%M:%S', time.localtime(at))}.{int(at % 1 * 1000):03}"
+        print(f"  among the longest: {one['kind']} at {stamp}: {one['all_ms']:.0f} ms")
 
 
 def main(words: list[str]) -> int:

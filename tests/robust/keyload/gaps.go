@@ -23,6 +23,7 @@ type report struct {
 // gap is the longest time, from just before a blow until the next one, without an acknowledged write.
 type gap struct {
 	Kind string `json:"kind"`
+	At   int64  `json:"at"` // of the blow, in ns
 	// All is the gap of all programs together, and Worst that of the program with the longest one.
 	All   float64 `json:"all_ms"`
 	Worst float64 `json:"worst_ms"`
@@ -64,7 +65,7 @@ func gaps(all []call, blows []blow) *report {
 		if i+1 < len(blows) {
 			until = blows[i+1].At
 		}
-		g := gap{Kind: b.Kind, All: longest(ends[""], b.At, until)}
+		g := gap{Kind: b.Kind, At: b.At, All: longest(ends[""], b.At, until)}
 		for program, list := range ends {
 			if program != "" {
 				g.Worst = max(g.Worst, longest(list, b.At, until))
