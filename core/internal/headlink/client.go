@@ -118,7 +118,7 @@ func (c *Client) greet(p *wire.Peer) (body any, before *wire.Peer, err error) {
 	c.dials++
 	c.dialed = p
 	h, err := linkmsg.Encode("the hello", &linkmsg.Hello{
-		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: c.o.Number, ID: c.o.ID, Client: c.name,
+		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: c.o.Number, ID: c.o.ID, Client: c.name, Wire: wire.Version,
 		First: c.reports.first, Connection: c.dials, Boot: c.boot, Orders: c.taken,
 	})
 	return h, before, err
