@@ -44,6 +44,9 @@ type Heads struct {
 	Version    int `msgpack:"version"`
 	MinVersion int `msgpack:"min"`
 
+	// Level is that of the commands of the replicated state that are in use (raftstate.Level); 0: none is noted yet.
+	Level int `msgpack:"level"`
+
 	From uint32 `msgpack:"from"` // the head that says it
 	// Generation counts the recoveries, and Term is Raft's, in which Leader leads.
 	Generation uint32   `msgpack:"generation"`
