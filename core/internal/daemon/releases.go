@@ -15,7 +15,7 @@ func (d *Daemon) talksWith(node uint32) error {
 		return nil
 	}
 	n, known := d.o.NodeOf(node)
-	if !known || n.Wire == 0 || n.Wire == wire.Version {
+	if !known || n.State == record.NodeDead || n.Wire == 0 || n.Wire == wire.Version {
 		return nil
 	}
 	return fault.New(fault.VersionMismatch, "node %s (%s) is of another release of Eagle Ray: its processes speak version %d and those of this node version %d, so they do not talk to each other. "+
