@@ -33,13 +33,10 @@ class Node:
             self.env.pop(name, None)
         self.binary = BINARY
 
-    def use(self, package: Path | None) -> Node:
-        """Has what is started from now on run another build of the package, in this folder; None: the usual one."""
-        self.env.pop("PYTHONPATH", None)
-        self.binary = BINARY
-        if package:
-            self.env["PYTHONPATH"] = str(package)
-            self.binary = str(package / "eagleray" / "_bin" / "eagleray")
+    def use(self, package: Path) -> Node:
+        """Has what is started from now on run another build of the package, in this folder."""
+        self.env["PYTHONPATH"] = str(package)
+        self.binary = str(package / "eagleray" / "_bin" / "eagleray")
         return self
 
     def __call__(self, *words: str, status: int = 0) -> str:
