@@ -58,6 +58,15 @@ NEW = """
 """
 
 
+DEAD = """
+    import eagleray as ray
+
+    ray.init()
+    for name in ("one", "two"):
+        print(next(n["DeathReasonMessage"] for n in ray.nodes() if n["NodeName"] == name))
+"""
+
+
 def test_heads_and_nodes_are_upgraded_while_a_program_works(cluster: Upgraded) -> None:
     one, two, three = cluster.others
     first, second, third = cluster.nodes
@@ -117,3 +126,5 @@ def test_heads_and_nodes_are_upgraded_while_a_program_works(cluster: Upgraded) -
     cluster.installed.symlink_to(AHEAD)
     two("stop")
     until(lambda: re.fullmatch(r"[0-9]+\n", three.python(NEW)))
+    # Their wardens have said so to the heads, which are all at other addresses than when those nodes were started.
+    assert three.python(DEAD).split("\n")[:2] == ["it was stopped", "it was stopped"], three.python(DEAD)
