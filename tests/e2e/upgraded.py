@@ -75,9 +75,9 @@ class Upgraded(Heads):
         where = (f"--address={self.addresses()}", f"--token-file={self.token}", f"--state-dir={state}")
         return node("start", "--head", *where, "--port=0", "--num-cpus=0", "--node-ip-address=127.0.0.1", status=1)
 
-    def levels(self) -> tuple[int, list[int]]:
-        """The level of changes that is in use, and those that the heads know, the lowest first."""
-        rows = self.list(self.reached())
+    def levels(self, node: Node | None = None) -> tuple[int, list[int]]:
+        """The level of changes that is in use, and those that the heads know, the lowest first, asked on a node."""
+        rows = self.list(node or self.reached())
         assert len({h["used_level"] for h in rows}) == 1
         return rows[0]["used_level"], sorted(h["level"] for h in rows)
 

@@ -89,6 +89,11 @@ class Turns:
         print(f"  {time.strftime('%H:%M:%S')} head {which + 1} was {way} and is {age}", flush=True)
 
 
+def same(used: int, known: list[int]) -> bool:
+    """Whether all heads know the same changes, and all of them are in use."""
+    return used > 0 and set(known) == {used}
+
+
 def run(old: Path, new: Path, given: argparse.Namespace, folder: Path) -> list[str]:
     """Upgrades a cluster. Returns what was wrong."""
     with Upgraded(folder, old) as cluster:
@@ -100,10 +105,10 @@ def run(old: Path, new: Path, given: argparse.Namespace, folder: Path) -> list[s
         for _ in range(given.turns):
             turns.some()
         turns.rest()
-        until(lambda: cluster.levels() == (cluster.levels()[1][-1], [cluster.levels()[1][-1]] * 3))
-        print(f"  level {cluster.levels()[0]} is in use", flush=True)
         cluster.others[2].use(new)
-        cluster.add(2, "three")
+        three = cluster.add(2, "three")
+        until(lambda: same(*cluster.levels(three)))
+        print(f"  level {cluster.levels(three)[0]} is in use", flush=True)
         said, _ = program.communicate("waits\nover\n", timeout=LIMIT_S)
     if program.returncode:
         return [f"the program ended with status {program.returncode}: {said}"]
