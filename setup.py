@@ -136,6 +136,9 @@ class BuildGo(build_ext):
 
     #: Build tags beyond the usual ones.
     extra = ""
+    #: What is added to the version that the build says it has, and more flags of the linker.
+    suffix = ""
+    linked = ""
 
     def run(self) -> None:
         super().run()
@@ -146,7 +149,7 @@ class BuildGo(build_ext):
         )
         bin = Path(base).resolve() / "_bin"
         flags = (f"-tags={self.extra}",) if self.extra else ()
-        version_flag = f"-X main.version={version()}"
+        version_flag = f"-X main.version={version()}{self.suffix} {self.linked}".strip()
         go_build(bin / "eagleray", "./cmd/eagleray", flags=flags, ldflags=version_flag, CGO_ENABLED="0")
         # It loads libraries, so it needs libc; linked by gcc, because auditwheel cannot read what Go's linker makes.
         compiler, linker = old_glibc("__libc_start_main", "dlopen", "dlsym", "dlerror", "dlclose")
@@ -170,20 +173,21 @@ class BuildGo(build_ext):
             ".",
             cwd=work,
             flags=("-buildmode=c-shared", ",".join(filter(None, [tags(), self.extra]))),
-            ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags={linker}'",
+            ldflags=f"-X {MODULE}/pybind.version={version()}{self.suffix} {self.linked} '-extldflags={linker}'",
             CGO_ENABLED="1",
             # Each version of Python declares other functions: what is not declared would return an int.
             CGO_CFLAGS=c_flags() + compiler + " -Werror=implicit-function-declaration",
         )
 
 
-class BuildPlanted(BuildGo):
-    """``build_planted``: the package with core/internal/planted's bugs, in ``build/planted``, for `make robust`."""
+class BuildVariant(BuildGo):
+    """A second build of the package, Python sources and all, in a folder below ``build``."""
 
-    extra = "planted"
+    #: The folder.
+    folder = ""
 
     def finalize_options(self) -> None:
-        self.build_lib = str(ROOT / "build" / "planted")
+        self.build_lib = str(ROOT / "build" / self.folder)
         super().finalize_options()
 
     def run(self) -> None:
@@ -192,6 +196,26 @@ class BuildPlanted(BuildGo):
         native = shutil.ignore_patterns("_bin", "_core.*", "__pycache__")
         shutil.copytree(ROOT / "python" / "eagleray", target, ignore=native)
         super().run()
+
+
+class BuildPlanted(BuildVariant):
+    """``build_planted``: the package with core/internal/planted's bugs, in ``build/planted``, for `make robust`."""
+
+    extra = "planted"
+    folder = "planted"
+
+
+class BuildAhead(BuildVariant):
+    """``build_ahead``: the package as the next release would be, in ``build/ahead``, for tests of upgrades.
+
+    It differs from the usual build by its versions alone: each version that two builds compare is one higher.
+    """
+
+    folder = "ahead"
+    suffix = ".ahead"
+    linked = " ".join(
+        f"-X {MODULE}/{package}.ahead=1" for package in ("core/internal/wire", "core/internal/linkmsg", "raftstate")
+    )
 
 
 class Plain(Command):
@@ -308,6 +332,7 @@ setup(
         "build_py": BuildPython,
         "build_ext": BuildGo,
         "build_planted": BuildPlanted,
+        "build_ahead": BuildAhead,
         "check_hot": CheckHot,
         "cuda_files": CudaFiles,
     },

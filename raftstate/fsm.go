@@ -1,6 +1,8 @@
 package raftstate
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -15,7 +17,8 @@ import (
 type fsm struct {
 	mu      sync.RWMutex
 	machine *Machine
-	broken  error         // sticky: this member met a command that it does not know
+	broken  error         // sticky: this member met a command, a level or a snapshot that it does not know
+	level   int           // Options.level
 	applied chan struct{} // closed at the next command; nil while nobody waits
 	watches map[*keyWatch]struct{}
 
@@ -33,7 +36,7 @@ type fsm struct {
 
 func newFSM(o Options, discard bool) *fsm {
 	return &fsm{
-		machine: NewMachine(), watches: map[*keyWatch]struct{}{}, ring: ring.New(o.KeptEvents), discard: discard,
+		machine: NewMachine(), level: cmp.Or(o.level, Level), watches: map[*keyWatch]struct{}{}, ring: ring.New(o.KeptEvents), discard: discard,
 		maxEntries: o.CompactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
@@ -50,9 +53,8 @@ func (f *fsm) Apply(l *raft.Log) any {
 	c, err := decode(l.Data)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken == nil && err != nil {
-		f.broken = fmt.Errorf("log entry %d: %w", l.Index, err)
-		close(f.failed)
+	if err != nil {
+		f.breaks(fmt.Errorf("log entry %d: %w", l.Index, err))
 	}
 	if f.broken != nil {
 		return answer{err: f.broken}
@@ -64,6 +66,12 @@ func (f *fsm) Apply(l *raft.Log) any {
 	}
 	before := f.machine.keys.Seq()
 	result, events := f.machine.Apply(l.Index, c)
+	if _, is := c.Body.(*SettingPut); is {
+		if err := tooNew(f.machine, f.level); err != nil {
+			f.breaks(fmt.Errorf("log entry %d: %w", l.Index, err))
+			return answer{err: f.broken}
+		}
+	}
 	f.ring.Add(events)
 	f.wake()
 	if f.machine.keys.Seq() != before {
@@ -71,6 +79,14 @@ func (f *fsm) Apply(l *raft.Log) any {
 	}
 	f.grow(len(l.Data))
 	return answer{result: result}
+}
+
+// breaks stops this member, which cannot go on without computing another state than the others; the lock is held.
+func (f *fsm) breaks(why error) {
+	if f.broken == nil {
+		f.broken = why
+		close(f.failed)
+	}
 }
 
 // wake wakes the callers that wait for a command to be applied; the lock is held.
@@ -112,11 +128,17 @@ func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }()
 	m, err := ReadSnapshot(r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = tooNew(m, f.level)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if errors.Is(err, ErrNewerState) || errors.Is(err, ErrNewerSnapshot) {
+		f.breaks(err)
+	}
+	if err != nil {
+		return err
+	}
 	f.machine = m
 	f.ring.Reset(m.seq)
 	f.wake()

@@ -23,7 +23,6 @@ import (
 // checksums. In the blocks is a zstd stream, and in that are records.
 const (
 	imageMagic  = "eagleray"
-	imageLayout = 2
 	imageHeader = len(imageMagic) + 4
 	// imageWindow is how far back the compressor looks: more costs memory for little.
 	imageWindow = 1 << 20
@@ -32,6 +31,39 @@ const (
 	// maxImageRecord caps a record. The largest has the value of a command, or what is kept of a client.
 	maxImageRecord = MaxCommandBytes + 1<<20
 )
+
+// imageLayouts has the layouts that this build reads, and from which level in use on each is written: then all heads of the cluster read it. The first one is
+// what is written while no level is noted.
+var imageLayouts = laidOut()
+
+type imageLayout struct {
+	version uint32
+	level   int
+}
+
+func laidOut() []imageLayout {
+	list := []imageLayout{{version: 2, level: 1}}
+	if ahead != "" { // the second build of tests of upgrades has a layout of its own, which says the same
+		list = append(list, imageLayout{version: 3, level: Level})
+	}
+	return list
+}
+
+// layoutFor returns the layout of a snapshot that all heads read when that level is in use.
+func layoutFor(level int) uint32 {
+	version := imageLayouts[0].version
+	for _, l := range imageLayouts {
+		if l.level <= level {
+			version = l.version
+		}
+	}
+	return version
+}
+
+// knowsLayout reports whether this build reads a layout.
+func knowsLayout(version uint32) bool {
+	return slices.ContainsFunc(imageLayouts, func(l imageLayout) bool { return l.version == version })
+}
 
 // ErrDamagedSnapshot: a snapshot is not as it was written.
 var ErrDamagedSnapshot = errors.New("the snapshot of the cluster's state is damaged")
@@ -64,7 +96,8 @@ const (
 )
 
 // imageVersions has the version of each kind's body. It is raised when a member that does not know the new fields would
-// read a wrong state. Such a member refuses the snapshot. Fields that it may leave out raise nothing.
+// read a wrong state. Such a member refuses the snapshot, so a raised version needs a layout of its own, and is written from that layout's level on only. Fields that
+// it may leave out raise nothing.
 var imageVersions = map[imageKind]uint64{
 	imageStart: 1, imageNode: 1, imageJob: 1, imageActor: 1, imageOver: 1, imagePart: 1, imagePending: 1, imageKV: 1, imageSetting: 1,
 	imageAsker: 1, imageEnd: 1, imageSpace: 1, imageKeyLease: 1, imageKey: 1, imageKeyChange: 1,
@@ -137,7 +170,7 @@ func (m *Machine) WriteSnapshot(w io.Writer) error {
 }
 
 func (m *Machine) writeSnapshot(w io.Writer) error {
-	b, err := blocks.NewWriter(w, binary.LittleEndian.AppendUint32([]byte(imageMagic), imageLayout))
+	b, err := blocks.NewWriter(w, binary.LittleEndian.AppendUint32([]byte(imageMagic), layoutFor(m.Level())))
 	if err != nil {
 		return err
 	}
@@ -234,8 +267,8 @@ func readSnapshot(r io.Reader) (*Machine, error) {
 	if n < len(head) || string(head[:len(imageMagic)]) != imageMagic {
 		return nil, fmt.Errorf("%w: it does not begin as one", ErrDamagedSnapshot)
 	}
-	if layout := binary.LittleEndian.Uint32(head[len(imageMagic):]); layout != imageLayout {
-		return nil, fmt.Errorf("%w (its layout has version %d, and this version knows %d)", ErrNewerSnapshot, layout, imageLayout)
+	if layout := binary.LittleEndian.Uint32(head[len(imageMagic):]); !knowsLayout(layout) {
+		return nil, fmt.Errorf("%w (its layout has version %d, and this version knows versions up to %d)", ErrNewerSnapshot, layout, imageLayouts[len(imageLayouts)-1].version)
 	}
 	z, err := zstd.NewReader(blocks.NewReader(r, head[:]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 func packed(t testing.TB, records []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	b, err := blocks.NewWriter(&out, binary.LittleEndian.AppendUint32([]byte(imageMagic), imageLayout))
+	b, err := blocks.NewWriter(&out, binary.LittleEndian.AppendUint32([]byte(imageMagic), layoutFor(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestReadSnapshot_OfANewerVersion_SaysSo(t *testing.T) {
 	start := rawRecord(t, uint64(imageStart), 1, map[string]any{"index": 1})
 	end := rawRecord(t, uint64(imageEnd), 1, map[string]any{"records": 2})
 	layout := bytes.Clone(snapshot(t, NewMachine()))
-	layout[len(imageMagic)] = imageLayout + 1
+	layout[len(imageMagic)]++
 	for want, data := range map[string][]byte{
 		"its layout has version 3":                              layout,
 		"a record of kind 99, which this version does not know": packed(t, append(append(bytes.Clone(start), rawRecord(t, 99, 1, nil)...), end...)),

@@ -1,6 +1,7 @@
 package raftstate
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -87,7 +88,7 @@ func (n *Node) run(config *raft.Config, stores Stores, transport raft.Transport)
 	config.ElectionTimeout++
 	r, err := raft.NewRaft(config, n.fsm, stores.Log, stores.Stable, stores.Snapshots, transport)
 	if err != nil {
-		return err
+		return cmp.Or(n.fsm.err(), err) // raft does not say why it cannot read a snapshot
 	}
 	n.raft = r
 	observed := make(chan raft.Observation, 1)

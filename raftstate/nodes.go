@@ -31,7 +31,7 @@ func (b *RegisterNode) apply(m *Machine) Result {
 		}
 		n.Ordinal = old.Ordinal
 	}
-	n.State, n.Reason, n.EndedMs, n.Unreachable, n.Gone = record.NodeAlive, "", 0, false, false
+	n.State, n.Reason, n.EndedMs, n.Unreachable, n.Gone, n.Wire = record.NodeAlive, "", 0, false, false, 0
 	m.putNode(&n)
 	return Result{}
 }

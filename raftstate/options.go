@@ -28,7 +28,7 @@ type Options struct {
 	Stores Stores
 	// Timing of elections. Zero: DefaultTiming.
 	Timing Timing
-	// Lowest returns the lowest Level of all heads, or the wanted one if none is lower. Nil: all are of this build.
+	// Lowest returns the lowest Level of all heads, or the wanted one if none is lower. It is asked while the state names no level in use. Nil: all are of this build.
 	Lowest func(wanted int) int
 	// KeptEvents is how many events late watchers can still get. Zero: 8192,
 	// and 1024 for a member on its own whose log is in memory.
@@ -44,6 +44,7 @@ type Options struct {
 	TrailingLogs uint64
 
 	compactBytes int // tests make it small
+	level        int // tests play an older build; 0: Level
 }
 
 // Leaver is a Transport that is told when raft ends: what waits there for

@@ -33,6 +33,9 @@ type Node struct {
 
 	// Unreachable is what the head that answers knows: nothing was heard of the node for some seconds. It is not part of the state.
 	Unreachable bool `msgpack:"silent"`
+	// Wire is the version of the messages that the node's processes understand (package wire), as far as the head that answers knows; 0: it does
+	// not know. Processes of nodes with different ones do not talk to each other. It is not part of the state.
+	Wire int `msgpack:"wire"`
 
 	// Kept by the state.
 	Ordinal uint64    `msgpack:"ord"`

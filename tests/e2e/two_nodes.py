@@ -31,10 +31,17 @@ class Node:
         self.env = {**os.environ, "EAGLERAY_TMPDIR": str(self.folder), "EAGLERAY_PYTHON": sys.executable, MARK: mark}
         for name in _NAMES:
             self.env.pop(name, None)
+        self.binary = BINARY
+
+    def use(self, package: Path) -> Node:
+        """Has what is started from now on run another build of the package, in this folder."""
+        self.env["PYTHONPATH"] = str(package)
+        self.binary = str(package / "eagleray" / "_bin" / "eagleray")
+        return self
 
     def __call__(self, *words: str, status: int = 0) -> str:
         """Runs the command ``eagleray`` and returns what it wrote."""
-        done = subprocess.run([BINARY, *words], env=self.env, capture_output=True, text=True, timeout=LIMIT)
+        done = subprocess.run([self.binary, *words], env=self.env, capture_output=True, text=True, timeout=LIMIT)
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
 

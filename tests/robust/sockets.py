@@ -20,7 +20,7 @@ _FRAME = (Path(__file__).parents[2] / "core/internal/wire/frame.go").read_text()
 
 def _constant(name: str) -> int:
     """A constant of this checkout's protocol, from the file that sets it."""
-    return int(re.findall(rf"^const {name} = (\d+)$", _FRAME, re.MULTILINE)[0])
+    return int(re.findall(rf"^(?:const|var) {name} = (\d+)\b", _FRAME, re.MULTILINE)[0])
 
 
 #: The version of the messages, which a hello names, and that of the six fields around the body of each message.

@@ -42,7 +42,8 @@ func (a *Actor) resolved(s *wire.ActorState, err error) {
 		a.patience = min(2*a.patience+time.Millisecond, resolveAgain) // the handle was quicker than the registration
 		a.resolveLater(a.patience)
 		return
-	case fault.CodeOf(err) == fault.HeadUnavailable: // the actor may well live: the calls wait, and whoever waits for them is told why
+	case fault.CodeOf(err) == fault.HeadUnavailable, fault.CodeOf(err) == fault.VersionMismatch:
+		// The actor may well live, or runs on a node of another release and may move: the calls wait, and whoever waits for them is told why.
 		a.bad = fault.From(err)
 		a.calls.Unschedulable(a.bad)
 		a.resolveLater(headAgain)

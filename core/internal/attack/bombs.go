@@ -165,7 +165,7 @@ func (a *attacker) bombs() error {
 				return false, err
 			}
 			hello, err := wire.AppendMessage(nil, wire.Request, linkmsg.THello, 1, 1000, &linkmsg.Hello{
-				Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: m.Identity.Number, Connection: 1, First: 1,
+				Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: m.Identity.Number, Connection: 1, First: 1, Wire: wire.Version,
 			})
 			if err != nil {
 				return false, err

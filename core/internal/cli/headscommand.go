@@ -158,7 +158,7 @@ func explainHeads(c *join.Client, err error) error {
 }
 
 func listHeads(c *join.Client, asJSON bool, out io.Writer) error {
-	list, err := c.Status(context.Background())
+	list, level, err := c.Status(context.Background())
 	if err != nil {
 		return explainHeads(c, err)
 	}
@@ -170,10 +170,12 @@ func listHeads(c *join.Client, asJSON bool, out io.Writer) error {
 			Healthy   bool     `json:"healthy"`
 			Why       string   `json:"why,omitempty"`
 			Stored    uint64   `json:"stored"`
+			Level     int      `json:"level"`      // of the changes that it knows
+			Used      int      `json:"used_level"` // of those that are in use: the lowest of all heads
 		}
 		rows := []row{}
 		for _, h := range list {
-			rows = append(rows, row{h.Number, h.Addresses, headRole(&h), h.Healthy, h.Why, h.Stored})
+			rows = append(rows, row{h.Number, h.Addresses, headRole(&h), h.Healthy, h.Why, h.Stored, h.Level, level})
 		}
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
@@ -192,6 +194,9 @@ func listHeads(c *join.Client, asJSON bool, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, toleranceText(list))
+	if text := levelText(list); text != "" {
+		fmt.Fprintln(out, text)
+	}
 	return nil
 }
 
@@ -226,6 +231,27 @@ func toleranceText(list []linkmsg.HeadStatus) string {
 	default:
 		return fmt.Sprintf("%d of %d voters are healthy: the cluster does not go on if one more is lost.", healthy, votes)
 	}
+}
+
+// levelText says which heads are of an older release than others, "" if none is.
+func levelText(list []linkmsg.HeadStatus) string {
+	lowest, highest := 0, 0
+	for _, h := range list {
+		if lowest == 0 || h.Level < lowest {
+			lowest = h.Level
+		}
+		highest = max(highest, h.Level)
+	}
+	if lowest == highest {
+		return ""
+	}
+	var older []string
+	for _, h := range list {
+		if h.Level < highest {
+			older = append(older, fmt.Sprint(h.Number))
+		}
+	}
+	return fmt.Sprintf("An upgrade is under way: of older releases are the heads %s. What is new works when all heads are upgraded; until then each can go back.", strings.Join(older, ", "))
 }
 
 func changeHeads(c *join.Client, what string, number *uint32, out io.Writer) error {

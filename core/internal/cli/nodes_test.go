@@ -368,7 +368,7 @@ func TestStart_WrongTokenOtherVersionNoAnswer_SaysSo(t *testing.T) {
 	closed.Close()
 	says(b.within(failLimit, 1, small("--address="+at+",nowhere.invalid:6379", "--token-file="+token)...), at+": connect: connection refused", "nowhere.invalid", "may this machine reach the port")
 
-	says(b.within(failLimit, 1, small("--address="+newerHead(t, token), "--token-file="+token)...), `is Eagle Ray "9.8.7" and this is Eagle Ray "1.2.3"`, "install the same release")
+	says(b.within(failLimit, 1, small("--address="+newerHead(t, token), "--token-file="+token)...), `is Eagle Ray "9.8.7" and this is Eagle Ray "1.2.3"`, "install the same release", "messages between heads and nodes: theirs have version ")
 
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

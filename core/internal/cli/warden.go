@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -218,7 +219,7 @@ func (n *node) sayEnded(said string, status int) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), nodeprocess.EndedLimit)
 	defer cancel()
-	list := m.Heads
+	list := slices.Concat(heads.Of(n.dir), m.Heads) // all heads may have moved since the start
 	if n.conf.Head != nil {
 		list = n.otherHeads()
 	}

@@ -62,7 +62,7 @@ func Open(o Options) (*Daemon, error) {
 		failedStarts: make(map[ids.Actor]int),
 	}
 	d.ctx, d.end = context.WithCancel(context.Background())
-	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Refused: func(err error) { d.refuse("pipe refused", err) }})
+	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Talks: d.talksWith, Refused: func(err error) { d.refuse("pipe refused", err) }})
 	d.logs = joblogs.New(joblogs.Options{Node: o.Number, Address: o.Address, Network: o.Objects, Ended: d.JobEnded, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.jobsElsewhere = visitors.New(visitors.Options{Network: o.Objects, Here: d.jobHere, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.ends = actorends.New(actorends.Options{Node: o.Number, Network: o.Objects, Address: d.addressOf, Alive: d.takesCalls, Refused: func(err error) { d.refuse("message refused", err) }})

@@ -132,7 +132,11 @@ func (d *Daemon) explainWait(c *client, m *wire.Message) error {
 	if err := m.Decode(&q); err != nil {
 		return err
 	}
-	return m.Reply(cmp.Or(d.explain(c, &q), "nothing of it waits for a worker"))
+	why := d.explain(c, &q)
+	if why != "" {
+		why += d.otherReleases()
+	}
+	return m.Reply(cmp.Or(why, "nothing of it waits for a worker"))
 }
 
 // explain says what a class of a process, or an actor, waits for; "" if it waits for nothing.

@@ -58,6 +58,9 @@ type Options struct {
 	HeadBulk func(context.Context) (net.Conn, error)
 	// NodeOf returns what is known of another node. It may be nil.
 	NodeOf func(number uint32) (record.Node, bool)
+	// OtherReleases says in words which nodes of the cluster take no work of this node's programs because their processes speak another version of package wire; ""
+	// if there are none. Nil: there are no other nodes.
+	OtherReleases func() string
 	// MostMemory returns the most of the resource memory that one living node of the cluster has. Nil: there are no other nodes.
 	MostMemory func() int64
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.

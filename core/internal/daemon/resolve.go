@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -35,6 +36,8 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, id ids.Actor, after ui
 	cancel := d.head.Resolve(id, after, unknownWait, func(r record.Resolution, err error) {
 		if err != nil {
 			_ = m.Fail(inquiry.Unanswered(findActor, inquiry.Patience, err))
+		} else if err := d.mayCall(&r); err != nil {
+			_ = m.Fail(fmt.Errorf("call actor %s: %w", r.Actor.ID, err))
 		} else {
 			_ = m.Reply(d.actorState(&r))
 		}

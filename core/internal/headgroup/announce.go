@@ -10,7 +10,7 @@ import (
 
 // Heads returns what this head knows of the heads.
 func (g *Group) Heads() linkmsg.Heads {
-	h := linkmsg.Heads{Generation: g.o.Generation, Term: g.state.Term(), From: g.o.Number}
+	h := linkmsg.Heads{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Level: g.state.Level(), Generation: g.o.Generation, Term: g.state.Term(), From: g.o.Number}
 	h.All, _ = g.o.Book.List()
 	if id := g.state.Leader(); id != "" && id != g.o.ID {
 		h.Leader, h.Leads = g.o.Book.Number(id)

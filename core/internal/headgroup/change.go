@@ -13,6 +13,9 @@ import (
 // AddHead notes a further head in the state, from which the leading head takes it into Raft's group. It returns the head's number, which is
 // the one that it has had before if it has joined already.
 func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) {
+	if err := checkLevel(at, g.state.Level()); err != nil {
+		return 0, err
+	}
 	e := Entry{HeadAt: at}
 	if b, known := g.state.Setting(SettingOf(at.ID)); known {
 		old, err := ParseEntry(b)

@@ -61,9 +61,13 @@ func (g *Group) Status() (list []linkmsg.HeadStatus, leads bool) {
 		return nil, false
 	}
 	stored, _ := s.r.Indexes()
+	levels := map[string]int{}
+	for _, e := range Entries(s.r.Member()) {
+		levels[e.ID] = e.Level
+	}
 	for _, v := range s.voters() {
 		h := linkmsg.HeadStatus{HeadAt: linkmsg.HeadAt{ID: v.ID, Number: v.Number}, Voter: v.Votes, Leads: v.Leads, Healthy: v.heard() && !v.Lags && v.Member}
-		h.Addresses = g.o.Book.Addresses(v.Number)
+		h.Addresses, h.Level = g.o.Book.Addresses(v.Number), max(levels[v.ID], 1)
 		h.Stored = s.memberOf(v.ID).Stored
 		if v.Leads {
 			h.Stored = stored
@@ -191,6 +195,7 @@ func (s *seen) step(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*askLimit)
 	defer cancel()
 	s.forgetRemoved(ctx)
+	s.raise(ctx)
 	step, v := Decide(s.voters())
 	var err error
 	switch step {

@@ -25,7 +25,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // hello is one that is let in.
 func hello() linkmsg.Hello {
-	return linkmsg.Hello{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: nodeNumber, ID: nodeID, Client: [16]byte{1}, First: 1}
+	return linkmsg.Hello{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: nodeNumber, ID: nodeID, Client: [16]byte{1}, First: 1, Wire: wire.Version}
 }
 
 func encoded(t testing.TB, v any) msgpack.RawMessage {
@@ -54,8 +54,9 @@ func TestHello_DoesNotFit_IsRefusedWithTheReason(t *testing.T) {
 	w := newWorld(t, true)
 	w.startHead(true)
 	for want, change := range map[string]func(h *linkmsg.Hello){
-		"node 7 speaks version 99 of the messages between nodes and understands versions from 98 on; this process speaks version " + fmt.Sprint(linkmsg.Version): func(h *linkmsg.Hello) { h.Version, h.MinVersion = 99, 98 },
-		"the connection is that of node 7, and the hello names node 8":                                                                                           func(h *linkmsg.Hello) { h.Node = 8 },
+		"node 7 speaks version 99 of the messages between heads and nodes and understands versions from 98 on; this process speaks version " + fmt.Sprint(linkmsg.Version): func(h *linkmsg.Hello) { h.Version, h.MinVersion = 99, 98 },
+		"the connection is that of node 7, and the hello names node 8": func(h *linkmsg.Hello) { h.Node = 8 },
+		"does not say which version its processes speak":               func(h *linkmsg.Hello) { h.Wire = 0 },
 		"names no report": func(h *linkmsg.Hello) { h.First = 0 },
 		"at most 4096":    func(h *linkmsg.Hello) { h.ID = ids.Node{} },
 	} {

@@ -1,6 +1,7 @@
 package headlink
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -45,8 +46,10 @@ type ClientOptions struct {
 	Number uint32   // of this node
 	ID     ids.Node // the node's long name
 	Node   Node
-	Placed Placed               // nil: the node has nothing placed elsewhere
-	Now    func() time.Duration // the boot time of this machine; nil: the node sends no heartbeats
+	Placed Placed // nil: the node has nothing placed elsewhere
+	// Wire is the version of package wire that the node's processes speak; 0: that of this build.
+	Wire int
+	Now  func() time.Duration // the boot time of this machine; nil: the node sends no heartbeats
 	// Promise is told until when the cluster counts on this node; nil: nobody wants to know.
 	Promise Promise
 	Log     *slog.Logger // nil: slog's default
@@ -118,7 +121,7 @@ func (c *Client) greet(p *wire.Peer) (body any, before *wire.Peer, err error) {
 	c.dials++
 	c.dialed = p
 	h, err := linkmsg.Encode("the hello", &linkmsg.Hello{
-		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: c.o.Number, ID: c.o.ID, Client: c.name,
+		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: c.o.Number, ID: c.o.ID, Client: c.name, Wire: cmp.Or(c.o.Wire, wire.Version),
 		First: c.reports.first, Connection: c.dials, Boot: c.boot, Orders: c.taken,
 	})
 	return h, before, err

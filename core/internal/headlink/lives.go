@@ -254,6 +254,7 @@ func (s *Server) mark(list []record.Node) []record.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range list {
+		list[i].Wire = s.wireOf(list[i].Number)
 		list[i].Unreachable = list[i].State != record.NodeDead && s.lives.unreachable[list[i].Number]
 	}
 	return list

@@ -156,6 +156,7 @@ func (s *Server) publish(news *linkmsg.News) {
 // spread keeps the records and sends them to the nodes that are connected; mu held.
 func (s *Server) spread(news *linkmsg.News) {
 	for i := range news.Nodes {
+		news.Nodes[i].Wire = s.wireOf(news.Nodes[i].Number)
 		s.known.node(&news.Nodes[i])
 	}
 	for i := range news.Jobs {
@@ -165,11 +166,36 @@ func (s *Server) spread(news *linkmsg.News) {
 	s.placing.decide(func(m *place.Machine) {
 		for i := range news.Nodes {
 			if n := &news.Nodes[i]; n.State == record.NodeDead {
-				m.Died(n.ID)
+				m.Died(n.ID, place.Node(n.Number))
 			}
 		}
 	})
 	s.seen(news.Nodes)
+	s.push(news)
+}
+
+// wireOf returns which version of package wire the processes of a node speak, 0 if that is not known; mu held.
+func (s *Server) wireOf(number uint32) int {
+	if n := s.nodes[number]; n != nil {
+		return n.wire
+	}
+	return 0
+}
+
+// tellWire tells the nodes which version of package wire a node has said that its processes speak, if they may have been told of the node before; mu held.
+func (s *Server) tellWire(id ids.Node) {
+	old := s.known.nodes[id]
+	if old == nil || old.State == record.NodeDead || old.Wire == s.wireOf(old.Number) {
+		return
+	}
+	n := *old
+	n.Wire = s.wireOf(n.Number)
+	s.known.node(&n)
+	s.push(&linkmsg.News{Nodes: []record.Node{n}})
+}
+
+// push sends news to the nodes that are connected; mu held.
+func (s *Server) push(news *linkmsg.News) {
 	for _, b := range pack(news) {
 		for _, n := range s.nodes {
 			if n.session != nil {

@@ -19,6 +19,7 @@ type node struct {
 	session *session // nil while it is not connected
 	orders  outbox
 	id      ids.Node // its long name; zero while the process has not connected
+	wire    int      // the version of package wire that its processes speak; 0 while the process has not connected
 	heard   bool     // it has said what it has free
 
 	// Of the newest connection, also when that has ended.
@@ -171,6 +172,8 @@ func (c *session) hello(m *wire.Message) {
 	case err != nil:
 	case h.Node != c.number:
 		err = fault.New(fault.BadRequest, "the connection is that of node %d, and the hello names node %d", c.number, h.Node)
+	case h.WireOf() <= 0:
+		err = fault.New(fault.BadRequest, "the hello of node %d does not say which version its processes speak", c.number)
 	case h.First == 0 || h.Client == ([16]byte{}):
 		err = fault.New(fault.BadRequest, "the hello of node %d names no report, or not its process", c.number)
 	}
@@ -236,12 +239,13 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		return before, err
 	}
 	c.node, n.session = n, c
-	n.id = h.ID
+	n.id, n.wire = h.ID, h.WireOf()
 	n.connection, n.place = h.Connection, c.place
 	c.client, c.id = h.Client, h.ID
 	c.greeted.Store(true)
 	_ = m.Reply(w)
 	n.acknowledge() // the acknowledgement may have been lost with the connection before
+	s.tellWire(h.ID)
 	for _, b := range s.known.all() {
 		_ = c.peer.Push(linkmsg.TNews, b)
 	}
@@ -251,6 +255,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 			m.NodeGone(place.Node(c.number))
 		}
 		m.NodeUp(place.Node(c.number))
+		m.Speaks(place.Node(c.number), place.Protocol(h.WireOf()))
 		m.Name(place.Node(c.number), h.ID)
 	})
 	return before, nil

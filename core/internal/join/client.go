@@ -98,10 +98,10 @@ func (c *Client) Where(ctx context.Context, answered func(linkmsg.Heads)) error 
 	return &triedError{strings.Join(failed, "; "), causes}
 }
 
-// Status asks the head that leads for what it knows of all heads.
-func (c *Client) Status(ctx context.Context) ([]linkmsg.HeadStatus, error) {
+// Status asks the head that leads for what it knows of all heads, and for the level of commands that is in use.
+func (c *Client) Status(ctx context.Context) (list []linkmsg.HeadStatus, level int, err error) {
 	joined, err := c.askLeader(ctx, linkmsg.Join{Kind: linkmsg.JoinHeads})
-	return joined.Status, err
+	return joined.Status, joined.Heads.Level, err
 }
 
 // Change has the heads do something. Nil number: the heads choose.

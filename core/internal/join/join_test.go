@@ -377,7 +377,7 @@ func TestStatus_FirstHeadKnowsNoLeader_AnotherIsAsked(t *testing.T) {
 	leads := newHead(t, true, func(s *Server) { s.Heads, s.Tokens = leadingState{&playedState{}}, cutOff.server.Tokens })
 	c := cutOff.client(1)
 	c.Heads = []string{cutOff.address, leads.address}
-	list, err := c.Status(t.Context())
+	list, _, err := c.Status(t.Context())
 	if err != nil || len(list) != 1 || !list[0].Leads {
 		t.Errorf("the heads are %+v, %v", list, err)
 	}

@@ -2,8 +2,9 @@
 //
 // The processes of one machine come from one installation, so their messages are arrays and any change of a field is a
 // new version (package wire). Nodes are upgraded one after the other. The bodies here are therefore maps: a field may be
-// added, an old reader skips it, and a new reader finds it empty. A field's name is never reused. A change that an old
-// reader would misunderstand raises Version, and MinVersion is the oldest version that this build still understands.
+// added, an old reader skips it, and a new reader finds it empty. A field's name is never reused, nor is that of a field of package wire in a body
+// (EnvSpec, NodeUse, NodeCensus). A change that an old reader would misunderstand raises Version, and is said only to who speaks the new version. MinVersion is the
+// oldest version that this build still understands: the one before Version.
 //
 // The envelope around a body is that of package wire, so a wire.Peer carries these messages as they are.
 //

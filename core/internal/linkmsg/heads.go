@@ -40,6 +40,13 @@ type HeadAt struct {
 
 // Heads is what a head knows of the heads of its cluster.
 type Heads struct {
+	// The versions of the messages between heads and nodes that the head speaks, as in a Hello. 0: it is of a build that did not say so.
+	Version    int `msgpack:"version"`
+	MinVersion int `msgpack:"min"`
+
+	// Level is that of the commands of the replicated state that are in use (raftstate.Level); 0: none is noted yet.
+	Level int `msgpack:"level"`
+
 	From uint32 `msgpack:"from"` // the head that says it
 	// Generation counts the recoveries, and Term is Raft's, in which Leader leads.
 	Generation uint32   `msgpack:"generation"`
@@ -55,7 +62,12 @@ func (h *Heads) Before(other *Heads) bool {
 }
 
 // Check returns what is wrong with what a head has said.
-func (h *Heads) Check() error { return CheckHeads(h.All) }
+func (h *Heads) Check() error {
+	if err := CheckHeads(h.All); err != nil || h.Version == 0 {
+		return err
+	}
+	return CheckVersion(fmt.Sprintf("head %d", h.From), h.Version, h.MinVersion)
+}
 
 // CheckHeads returns what is wrong with a list of heads.
 func CheckHeads(list []HeadAt) error {

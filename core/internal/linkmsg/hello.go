@@ -3,21 +3,29 @@ package linkmsg
 import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Versions of what nodes say to each other. A build talks to another one when each knows the version that the other one speaks.
+// Versions of what heads and nodes say to each other. A build speaks Version and the one before it, so heads and nodes can be upgraded one after the
+// other. Two sides whose ranges meet settle on the lower version (Settle).
 //
-// The processes of two nodes also talk to each other through the pipes, with the protocol of package wire, which both ends must have in the
-// same version. So a version has two parts: the hundreds count the bodies of this package, the rest is the version of package wire. A node of
-// another build is then refused when it joins, and not when the first task is sent to it, which would wait without end.
-const (
-	Version    = bodies*100 + wire.Version
-	MinVersion = Version
+//	207  the last one that had the version of package wire in it, which was 7
+//	208  a hello says which version of package wire the node's processes speak
+//
+// The processes of two nodes also talk to each other through the pipes, with the protocol of package wire, which both ends must have in the same
+// version. The head takes care of that: it brings work to nodes only that fit (package place).
+var (
+	Version    = 208 + len(ahead)
+	MinVersion = Version - 1
 )
 
-// bodies is the version of the bodies of this package. 2: a head serves the key-value store of Go programs.
-const bodies = 2
+// ahead is empty. Tests of upgrades link a second build with one letter here, which is then one version ahead of these sources.
+var ahead string
+
+// saysWire is the first version in which a hello has Wire, and lastWire is what all processes spoke before.
+const (
+	saysWire = 208
+	lastWire = 7
+)
 
 // MaxHello bounds the body of a Hello and of a Welcome, in bytes.
 const MaxHello = 4 << 10
@@ -34,6 +42,7 @@ type Hello struct {
 	ID     ids.Node `msgpack:"id"`      // the node's long name
 	Client [16]byte `msgpack:"client"`  // a random name of the node's process
 	First  uint64   `msgpack:"reports"` // the oldest report that the node keeps or will make next
+	Wire   int      `msgpack:"wire"`    // the version of package wire that the node's processes speak; see WireOf
 
 	// Connection is the number of this connection among those that the process has made. It is larger on a newer one.
 	Connection uint64 `msgpack:"conn"`
@@ -56,12 +65,34 @@ type Welcome struct {
 	DeadMs int64 `msgpack:"dead_ms"`
 }
 
-// CheckVersion returns an error that names both versions when a peer of that version cannot be talked to. Who says who
-// the peer is: "the head", "node 3".
-func CheckVersion(who string, version, oldest int) error {
-	if version < MinVersion || oldest > Version {
-		return fault.New(fault.VersionMismatch, "%s speaks version %d of the messages between nodes and understands versions from %d on; this process speaks version %d and understands versions from %d on. Install the same release of Eagle Ray on all machines",
-			who, version, oldest, Version, MinVersion)
+// WireOf returns the version of package wire that the processes of the node speak.
+func (h *Hello) WireOf() int {
+	if h.Version < saysWire {
+		return lastWire
 	}
-	return nil
+	return h.Wire
+}
+
+// Settle returns the version that this build and a peer speak with each other: the lower one of the two that they speak. The error names both when there
+// is none. Who says who the peer is: "the head", "node 3".
+func Settle(who string, version, oldest int) (int, error) {
+	if version < MinVersion || oldest > Version {
+		return 0, fault.New(fault.VersionMismatch, "%s speaks version %d of the messages between heads and nodes and understands versions from %d on; this process speaks version %d and understands versions from %d on. %s",
+			who, version, oldest, Version, MinVersion, whatToDo(version))
+	}
+	return min(version, Version), nil
+}
+
+// whatToDo says which side has to be upgraded.
+func whatToDo(theirs int) string {
+	if theirs < Version {
+		return "Upgrade the other side first to a release in between, or install the same release of Eagle Ray on all machines"
+	}
+	return "Upgrade this side first to a release in between, or install the same release of Eagle Ray on all machines"
+}
+
+// CheckVersion returns the error of Settle.
+func CheckVersion(who string, version, oldest int) error {
+	_, err := Settle(who, version, oldest)
+	return err
 }

@@ -76,8 +76,8 @@ type HeadStatus struct {
 // CheckRelease is CheckVersion with the releases of both sides in the error, which people know.
 func CheckRelease(who, theirs, ours string, version, oldest int) error {
 	if err := CheckVersion(who, version, oldest); err != nil {
-		return fault.New(fault.VersionMismatch, "%s is Eagle Ray %s and this is Eagle Ray %s, which do not understand each other: install the same release on all machines (%s)",
-			who, releaseText(theirs), releaseText(ours), fmt.Sprintf("messages between nodes: theirs have version %d, ours version %d", version, Version))
+		return fault.New(fault.VersionMismatch, "%s is Eagle Ray %s and this is Eagle Ray %s, which do not understand each other. %s (messages between heads and nodes: theirs have version %d and are understood from %d on, ours version %d and from %d on)",
+			who, releaseText(theirs), releaseText(ours), whatToDo(version), version, oldest, Version, MinVersion)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func OtherRelease(who, theirs, ours string) string {
 	if theirs == ours {
 		return ""
 	}
-	return fmt.Sprintf("%s is Eagle Ray %s and this is Eagle Ray %s. They understand each other, but a cluster of two releases is not tested: install the same release on all machines, and start their nodes again",
+	return fmt.Sprintf("%s is Eagle Ray %s and this is Eagle Ray %s. They understand each other. While a cluster has nodes of two releases, the work of a program may stay on the nodes of its own release: install the same release on all machines, one after the other",
 		who, releaseText(theirs), releaseText(ours))
 }
 

@@ -141,15 +141,47 @@ func TestCheckVersion_NamesBoth(t *testing.T) {
 	}
 }
 
-// The processes of two nodes speak the protocol of package wire with each other. A build with another version of it must not join.
-func TestVersion_ContainsThatOfTheProcesses(t *testing.T) {
-	if Version%100 != wire.Version || MinVersion != Version {
-		t.Errorf("versions %d to %d, and processes speak version %d", MinVersion, Version, wire.Version)
+// Two builds that follow each other settle on what both speak. The version is one of its own: that of package wire may differ.
+func TestSettle_NeighboursSettleOnTheLower(t *testing.T) {
+	if MinVersion != Version-1 || Version <= 207 {
+		t.Errorf("versions %d to %d: a build speaks its own version and the one before, and versions up to 207 had another meaning", MinVersion, Version)
 	}
-	other := Version + 1 // the same bodies, another version of package wire
-	err := CheckRelease("the head", "2.0", "1.0", other, other)
-	if fault.CodeOf(err) != fault.VersionMismatch || !strings.Contains(err.Error(), `is Eagle Ray "2.0" and this is Eagle Ray "1.0"`) {
-		t.Errorf("got %v", err)
+	for _, c := range []struct{ version, oldest, want int }{
+		{Version, MinVersion, Version}, {Version + 1, Version, Version}, {MinVersion, MinVersion, MinVersion}, {MinVersion, MinVersion - 1, MinVersion},
+	} {
+		if got, err := Settle("node 3", c.version, c.oldest); got != c.want || err != nil {
+			t.Errorf("a peer that speaks %d to %d: %d, %v; want %d", c.oldest, c.version, got, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		version, oldest int
+		first           string
+	}{{Version + 2, Version + 1, "Upgrade this side first"}, {MinVersion - 1, MinVersion - 2, "Upgrade the other side first"}} {
+		err := CheckRelease("the head", "2.0", "1.0", c.version, c.oldest)
+		if fault.CodeOf(err) != fault.VersionMismatch || !strings.Contains(err.Error(), `is Eagle Ray "2.0" and this is Eagle Ray "1.0"`) || !strings.Contains(err.Error(), c.first) {
+			t.Errorf("a peer that speaks %d to %d: %v", c.oldest, c.version, err)
+		}
+	}
+}
+
+// What a build before 208 did not say was 7 for all of them.
+func TestHello_OfABuildBefore_ItsProcessesSpeakSeven(t *testing.T) {
+	for _, c := range []struct{ version, wire, want int }{{207, 0, 7}, {207, 9, 7}, {208, 8, 8}, {209, 9, 9}} {
+		if h := (Hello{Version: c.version, Wire: c.wire}); h.WireOf() != c.want {
+			t.Errorf("version %d, wire %d: %d, want %d", c.version, c.wire, h.WireOf(), c.want)
+		}
+	}
+}
+
+// What a head says names its versions. Those of a build that did not say them are let pass.
+func TestHeads_OfAnotherVersion_AreRefused(t *testing.T) {
+	for _, c := range []struct {
+		h    Heads
+		says string
+	}{{Heads{}, ""}, {Heads{Version: Version + 1, MinVersion: Version}, ""}, {Heads{From: 4, Version: Version + 2, MinVersion: Version + 1}, "head 4 speaks version"}} {
+		if err := c.h.Check(); c.says == "" && err != nil || c.says != "" && (fault.CodeOf(err) != fault.VersionMismatch || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%+v: %v", c.h, err)
+		}
 	}
 }
 

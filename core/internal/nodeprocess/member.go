@@ -86,7 +86,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return m.renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent
+	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent, o.OtherReleases = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent, m.otherReleases
 	o.MostMemory = m.mostMemory
 	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, m.heads.leading()) }
 	if o.Address == "" {
@@ -304,6 +304,9 @@ func (m *member) keep(n record.Node) (before record.Node, others bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before = m.nodes[n.Number]
+	if n.Wire == 0 { // a head that began to lead a moment ago has not heard of that node yet, and a node's release never changes
+		n.Wire = before.Wire
+	}
 	m.nodes[n.Number] = n
 	for number, o := range m.nodes {
 		others = others || number != m.identity.Number && o.State == record.NodeAlive

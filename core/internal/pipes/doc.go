@@ -10,6 +10,9 @@
 // ends copy bytes and look at none of them. If the target is the daemon itself, the process becomes
 // a guest of that daemon: Here.Guest takes the stream over, and the daemon speaks on it.
 //
+// Both processes speak the protocol of package wire in the same version. While a cluster is upgraded there are nodes with different ones: Options.Talks says so, and
+// no pipe is opened between them. The head brings no work there that would need one (package place).
+//
 // The package does not know how nodes are connected. Network opens streams, and whoever has
 // accepted a stream gives it to Far.
 //

@@ -40,7 +40,7 @@ func TestNear_HelloIsWrong_IsRefused(t *testing.T) {
 	}{
 		"too long":                  {long, to, "frame exceeds its cap: 4097 bytes"},
 		"no message":                {[]byte{1, 0, 0, 0, 7}, to, "malformed frame"},
-		"of another build":          {with(func(h *wire.Hello) { h.Version++ }), to, "all nodes must have the same build"},
+		"of another build":          {with(func(h *wire.Hello) { h.Version++ }), to, "this node version"},
 		"without an id":             {with(func(h *wire.Hello) { h.OwnerID = nil }), to, "the caller's id has 0 bytes, not 12"},
 		"of another node's process": {with(func(h *wire.Hello) { h.OwnerID = stranger[:] }), to, "which is no process of node 1"},
 		"of the daemon":             {with(func(h *wire.Hello) { o := ids.DaemonOn(1); h.OwnerID = o[:] }), to, "which is no process of node 1"},
@@ -190,5 +190,41 @@ func TestClose_LaterPipes_EndAtOnce(t *testing.T) {
 	w.a.pipes.Near(near, to)
 	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection of a late process: %v", err)
+	}
+}
+
+// Processes of nodes of two releases do not talk to each other: the caller's end is refused, and nothing reaches the other node.
+func TestNear_NodeOfAnotherRelease_IsRefused(t *testing.T) {
+	w := newWorld(t, 0)
+	to, l := w.b.listens()
+	w.a.pipes.o.Talks = func(node uint32) error {
+		if node == to.Node() {
+			return errors.New("it is of another release")
+		}
+		return nil
+	}
+	for _, target := range []ids.Owner{to, ids.DaemonOn(to.Node())} {
+		role := wire.RoleActor
+		if target.IsDaemon() {
+			role = wire.RoleGuest
+		}
+		c := w.a.calls(w.a.process(), target, role)
+		if got := w.a.refusal(); !strings.Contains(got, target.String()) || !strings.Contains(got, "it is of another release") {
+			t.Errorf("refused: %q", got)
+		}
+		answer, _ := io.ReadAll(c)
+		if target.IsDaemon() != strings.Contains(string(answer), "it is of another release") {
+			t.Errorf("the process was told %q", answer)
+		}
+	}
+	_ = l.SetDeadline(time.Now().Add(20 * time.Millisecond))
+	if c, err := l.Accept(); err == nil {
+		c.Close()
+		t.Error("the other node's process got a connection")
+	}
+	select {
+	case <-w.b.guests:
+		t.Error("the other node's daemon got a guest")
+	default:
 	}
 }

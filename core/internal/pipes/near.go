@@ -43,6 +43,11 @@ func (p *Pipes) open(e *end, u *net.UnixConn, target ids.Owner) (*wire.Hello, ne
 	case p.o.Network == nil:
 		return nil, nil, fault.New(fault.BadRequest, "pipe to %s: the process is on node %d, and this node, whose number is %d, is not connected to any other", target, target.Node(), p.o.Node)
 	}
+	if p.o.Talks != nil {
+		if err := p.o.Talks(target.Node()); err != nil {
+			return nil, nil, fmt.Errorf("pipe to %s: %w", target, err)
+		}
+	}
 	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pipe to %s: %w", target, err)
@@ -62,7 +67,7 @@ func (p *Pipes) open(e *end, u *net.UnixConn, target ids.Owner) (*wire.Hello, ne
 // check returns an error unless a process of the node may say this hello to the target.
 func check(h *wire.Hello, node uint32, target ids.Owner) error {
 	if h.Version != wire.Version {
-		return fault.New(fault.VersionMismatch, "pipe to %s: the caller speaks protocol version %d, this node version %d: all nodes must have the same build", target, h.Version, wire.Version)
+		return fault.New(fault.VersionMismatch, "pipe to %s: the caller speaks protocol version %d, this node version %d: the processes of one node must come from one installation, and only nodes whose processes speak the same version open pipes to each other", target, h.Version, wire.Version)
 	}
 	if len(h.OwnerID) != ids.OwnerSize {
 		return fault.New(fault.BadRequest, "pipe to %s: the caller's id has %d bytes, not %d", target, len(h.OwnerID), ids.OwnerSize)

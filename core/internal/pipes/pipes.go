@@ -20,6 +20,8 @@ type Options struct {
 	Network Network // nil: no other node can be reached
 	Here    Here
 	Linger  time.Duration // 0: Linger
+	// Talks returns why the processes of this node cannot talk to those of another one: they are of a release whose messages differ. Nil: they always can.
+	Talks func(node uint32) error
 	// Refused is told of hellos and streams that are refused, and why.
 	Refused func(err error)
 }

@@ -40,6 +40,7 @@ const maxMoves = 256
 // actor is an incarnation that no node has begun to start, as far as the machine knows.
 type actor struct {
 	Actor
+	bound  bool // the protocol of its home is known, so it has needs
 	needs  []*need
 	at     Node          // that was told to start it; 0: none
 	ticket Ticket        // of that order
@@ -56,12 +57,35 @@ func (m *Machine) PlaceActor(q Actor) {
 		return
 	}
 	a := &actor{Actor: q}
-	for _, set := range q.Needs {
-		a.needs = append(a.needs, m.needOf(set))
-	}
+	m.bind(a)
 	m.actors[q.ID] = a
 	m.find(a)
 	m.decide()
+}
+
+// bind notes on nodes of which protocol the actor may run: of that of its home, since other processes there call it. When its home is dead, any node does. It
+// reports false while the home may be alive and has not connected.
+func (m *Machine) bind(a *actor) bool {
+	home := m.nodes[a.Home]
+	dead := m.deadAt[a.Home]
+	switch {
+	case a.bound && (!dead || a.needs[0].key.speaks == 0):
+		return true
+	case !dead && home == nil && m.waits && a.Home != 0:
+		return false
+	}
+	for _, d := range a.needs {
+		m.release(d)
+	}
+	a.bound, a.needs, m.judgeActors = true, nil, true
+	var speaks Protocol
+	if home != nil && !dead {
+		speaks = home.speaks
+	}
+	for _, set := range a.Needs {
+		a.needs = append(a.needs, m.needOf(set, speaks))
+	}
+	return true
 }
 
 // ActorGone says that nobody has to be told to start an incarnation any more: it starts, it has ended, or it is not wanted.
@@ -124,6 +148,9 @@ func (m *Machine) start(a *actor) bool {
 		a.At = 0
 		m.order(a, at, nil)
 		return true
+	}
+	if !m.bind(a) {
+		return false
 	}
 	if t := m.debitFor(a, 0); t != nil {
 		m.order(a, t.node.id, t)
@@ -206,6 +233,9 @@ func (m *Machine) decideActors() {
 		if looked++; looked > maxMoves {
 			return
 		}
+		if !m.bind(a) {
+			continue
+		}
 		if a.next = m.debitFor(a, a.at); a.next != nil {
 			a.moves = true
 			m.emit(WithdrawActor{a.ID, a.at, a.ticket})
@@ -231,7 +261,7 @@ func (m *Machine) debitFor(a *actor, except Node) *ticket {
 			t := &ticket{id: m.newTicket(), actor: a, node: n, need: d, choice: i, ends: m.now + m.o.TicketFor}
 			m.open(t)
 			if !t.debit() {
-				panic("place: the ledger refused what fits: " + d.key)
+				panic("place: the ledger refused what fits: " + d.key.set)
 			}
 			return t
 		}
@@ -308,6 +338,6 @@ func (m *Machine) could(n *node, a *actor) bool {
 	return slices.ContainsFunc(a.needs, func(d *need) bool {
 		only := m.onlyNode(m.wish(a, d, 0))
 		_, paused := n.paused[d]
-		return !paused && (only == ids.Node{} || n.name == only) && n.ledger.Could(d.set)
+		return !paused && d.talks(n) && (only == ids.Node{} || n.name == only) && n.ledger.Could(d.set)
 	})
 }

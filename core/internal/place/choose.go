@@ -61,7 +61,7 @@ func (m *Machine) onlyNode(w *wish) ids.Node {
 		return s.Node
 	default:
 		n := m.named[s.Node]
-		if n == nil && m.waits && !m.dead[s.Node] || n != nil && (n.ledger == nil || n.ledger.Could(w.need.set)) {
+		if n == nil && m.waits && !m.dead[s.Node] || n != nil && w.need.talks(n) && (n.ledger == nil || n.ledger.Could(w.need.set)) {
 			return s.Node
 		}
 		return ids.Node{}
@@ -113,6 +113,13 @@ func (w *wish) nearness(n *node) int {
 		return i
 	}
 	return len(w.near)
+}
+
+// Speaks says which protocol the processes of a node have that has just connected (NodeUp). It is the same on each connection of the node.
+func (m *Machine) Speaks(id Node, p Protocol) {
+	if n := m.nodes[id]; n != nil && !n.reported {
+		n.speaks = p
+	}
 }
 
 // Name says what the id of a node is, by which strategies name it. The machine must know the node.

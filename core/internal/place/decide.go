@@ -60,7 +60,7 @@ func (m *Machine) serve(w *want) (*node, int) {
 func (m *Machine) give(w *want, n *node, choice int) {
 	t := m.freshTicket(w, n, choice)
 	if !t.debit() {
-		panic("place: the ledger refused what fits: " + t.need.key)
+		panic("place: the ledger refused what fits: " + t.need.key.set)
 	}
 	m.turn++
 	w.job.served, w.client.served, w.served = m.turn, m.turn, m.turn

@@ -83,13 +83,14 @@ const keptDeaths = 1000
 
 // Died says that the node with this id is dead. It never comes back: a machine that returns is a node with another id. So what must run there
 // is infeasible at once, also while other nodes are awaited, and what should run there may run elsewhere.
-func (m *Machine) Died(id ids.Node) {
+func (m *Machine) Died(id ids.Node, number Node) {
 	if m.dead[id] {
 		return
 	}
-	m.dead[id] = true
-	if m.deaths = append(m.deaths, id); len(m.deaths) > keptDeaths {
-		delete(m.dead, m.deaths[0])
+	m.dead[id], m.deadAt[number] = true, true
+	if m.deaths = append(m.deaths, death{id, number}); len(m.deaths) > keptDeaths {
+		delete(m.dead, m.deaths[0].id)
+		delete(m.deadAt, m.deaths[0].number)
 		m.deaths = m.deaths[1:]
 	}
 	for _, w := range m.wants {

@@ -123,7 +123,7 @@ func (m *Machine) canEver(s strategy.Strategy, d *need) bool {
 		return m.isPossible(d)
 	}
 	n := m.named[s.Node]
-	return !m.dead[s.Node] && n != nil && n.ledger != nil && n.ledger.Could(d.set)
+	return !m.dead[s.Node] && n != nil && n.ledger != nil && d.talks(n) && n.ledger.Could(d.set)
 }
 
 // whyNotThere says in words why the node that a task or an actor names cannot serve it.
@@ -132,6 +132,9 @@ func (m *Machine) whyNotThere(who string, s strategy.Strategy, needs []*need) st
 	n := m.named[s.Node]
 	if n == nil || n.ledger == nil || m.dead[s.Node] {
 		return fmt.Sprintf("%s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), and no such node of the cluster is alive. %s", who, s.Node, do)
+	}
+	if d := needs[0]; !d.talks(n) {
+		return fmt.Sprintf("%s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), which is of another release: its processes speak version %d, and those of the node of this program version %d. Run the program on a node of that release, or use soft=True, with which another node does.", who, s.Node, n.speaks, d.key.speaks)
 	}
 	why := make([]string, len(needs))
 	for i, d := range needs {

@@ -13,6 +13,10 @@ import (
 // Node is the number of a node.
 type Node uint32
 
+// Protocol is the version of what the processes of a node say to each other and to those of other nodes. Processes that have different ones do not talk to each
+// other. 0 is for what any node may have.
+type Protocol int
+
 // Ticket numbers offers, from Options.FirstTicket.
 type Ticket uint64
 
@@ -71,13 +75,14 @@ type Machine struct {
 	judged   uint64             // the shape for which all wants were judged
 	judgeAll bool               // all have to be judged anyway
 	dead     map[ids.Node]bool  // see Died
-	deaths   []ids.Node         // the same, the oldest first
+	deadAt   map[Node]bool      // the same by their numbers
+	deaths   []death            // the same, the oldest first
 	doomed   []*want            // those that must run on one of them and were not judged
 	doomedA  []*actor           // the same of actors
 	unjudged []*want            // those that have begun to wait since
 
 	wants  map[Key]*want
-	needs  map[string]*need
+	needs  map[needKey]*need
 	list   []*need // the same in order of creation
 	unused []*need // those that nobody wants, longest first
 	turns  map[who]*turn
@@ -107,6 +112,7 @@ type Machine struct {
 type node struct {
 	id        Node
 	name      ids.Node // see Name; zero before
+	speaks    Protocol // see Speaks; 0 before
 	slot      int
 	up        bool // it is connected
 	reported  bool // and has reported on that connection
@@ -126,9 +132,15 @@ type node struct {
 // takes reports whether the node may be offered at all.
 func (n *node) takes() bool { return n.up && n.reported && !n.suspected }
 
+// death is a node that has died.
+type death struct {
+	id     ids.Node
+	number Node
+}
+
 // need is what leases need, with the nodes that may have it free.
 type need struct {
-	key  string
+	key  needKey
 	set  resource.Set
 	uses int     // wants that name it
 	open []*node // may have room; all others of those that take offers have none
@@ -214,7 +226,7 @@ func New(o Options) *Machine {
 	}
 	return &Machine{
 		o: o, nextTicket: max(o.FirstTicket, 1),
-		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), dead: make(map[ids.Node]bool), spread: make(map[string]map[Node]int), wants: make(map[Key]*want), needs: make(map[string]*need),
+		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), dead: make(map[ids.Node]bool), deadAt: make(map[Node]bool), spread: make(map[string]map[Node]int), wants: make(map[Key]*want), needs: make(map[needKey]*need),
 		turns: make(map[who]*turn), tickets: make(map[Ticket]*ticket),
 		actors: make(map[ActorID]*actor), orders: make(map[Ticket]*actor),
 	}

@@ -9,14 +9,20 @@ import (
 // keptNeeds is how many needs are kept that nobody wants: most wants come again.
 const keptNeeds = 64
 
-// needOf returns the row of a need, and counts a use of it.
-func (m *Machine) needOf(set resource.Set) *need {
-	key := set.Key()
+// needKey tells rows of needs apart.
+type needKey struct {
+	set    string   // resource.Set.Key
+	speaks Protocol // of the nodes that may have it; 0: all
+}
+
+// needOf returns the row of a need on nodes with a protocol, and counts a use of it.
+func (m *Machine) needOf(set resource.Set, speaks Protocol) *need {
+	key := needKey{set.Key(), speaks}
 	d := m.needs[key]
 	if d == nil {
 		d = &need{key: key, set: set.Clone(), in: make([]bool, len(m.slots))}
 		for _, n := range m.slots { // whether it fits is looked at when somebody wants to know
-			if n != nil && n.takes() {
+			if n != nil && n.takes() && d.talks(n) {
 				d.in[n.slot] = true
 				d.open = append(d.open, n)
 			}
@@ -51,7 +57,11 @@ func (m *Machine) release(d *need) {
 	}
 }
 
-// isPossible reports whether a node could have the need if all were free, silent nodes included.
+// talks reports whether the processes of a node can talk to those that want the need.
+func (d *need) talks(n *node) bool { return d.key.speaks == 0 || d.key.speaks == n.speaks }
+
+// isPossible reports whether a node could have the need if all were free, silent nodes included, and those with another protocol: nodes that
+// have this one may come while a cluster is upgraded.
 func (m *Machine) isPossible(d *need) bool {
 	if d.shape != m.shape+1 {
 		d.shape = m.shape + 1 // 0: never looked at

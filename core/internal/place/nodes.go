@@ -18,7 +18,7 @@ func (m *Machine) grown(n *node) {
 
 // consider puts a node into the list of those that may have a need free, if it has.
 func (m *Machine) consider(d *need, n *node) {
-	if d.in[n.slot] || !n.takes() || !n.fits(d) {
+	if d.in[n.slot] || !d.talks(n) || !n.takes() || !n.fits(d) {
 		return
 	}
 	d.in[n.slot] = true

@@ -100,7 +100,7 @@ func (m *Machine) recallable(w *want) (nodes []*node) {
 	}
 	only := m.onlyNode(&wish{need: d, strategy: w.strategy})
 	for _, n := range m.slots {
-		if n != nil && n.takes() && n.id != w.key.Node && (only == (ids.Node{}) || n.name == only) && n.ledger.Could(d.set) {
+		if n != nil && n.takes() && d.talks(n) && n.id != w.key.Node && (only == (ids.Node{}) || n.name == only) && n.ledger.Could(d.set) {
 			nodes = append(nodes, n)
 		}
 	}

@@ -48,8 +48,10 @@ func (s *interpreter) do(e *script.Event) []string {
 		err = m.Report(Node(e.Int(0)), s.stock(e))
 	case "name": // name NODE: its id is this number
 		m.Name(Node(e.Int(0)), ids.Node{byte(e.Int(0))})
+	case "speaks": // speaks NODE PROTOCOL
+		m.Speaks(Node(e.Int(0)), Protocol(e.Int(1)))
 	case "died": // died NODE: the node with its name
-		m.Died(ids.Node{byte(e.Int(0))})
+		m.Died(ids.Node{byte(e.Int(0))}, Node(e.Int(0)))
 	case "await":
 		m.Await(e.Word(0) == "yes")
 	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=… on=… near=… home

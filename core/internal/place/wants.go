@@ -15,7 +15,7 @@ func (m *Machine) add(k Key, q *Want) *want {
 		w.given = make(map[Node]int)
 	}
 	for _, set := range q.Needs {
-		w.needs = append(w.needs, m.needOf(set))
+		w.needs = append(w.needs, m.needOf(set, m.nodes[k.Node].speaks))
 	}
 	w.job, w.client = m.turnOf(who{job: q.Job}), m.turnOf(who{q.Job, k.Node, k.Client})
 	m.wants[k] = w

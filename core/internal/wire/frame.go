@@ -8,8 +8,11 @@ import (
 )
 
 // Version of the protocol. Processes of one session share a build, so a
-// different version is refused.
-const Version = 7
+// different version is refused. In a cluster, work stays on nodes whose processes have the version of its driver's node.
+var Version = 7 + len(ahead)
+
+// ahead is empty. Tests of upgrades link a second build with one letter here, which is then one version ahead of these sources.
+var ahead string
 
 // EnvelopeVersion is the version of the six fields around a control message's body. The connections between nodes have
 // a version of their own for the bodies (package linkmsg), so that two builds may talk which agree on the envelope only.

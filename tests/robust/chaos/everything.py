@@ -68,6 +68,7 @@ def parts(seed: int, programs: int, variant: str, only: list[str], bugs: list[st
         "fullheads": Part(
             "disks of heads are full", [*module, "chaos.heads", "--small-disks", "--seed", str(seed), "--blows", "2"]
         ),
+        "upgrade": Part("heads are replaced by other builds", [*module, "chaos.upgrade", "--seed", str(seed)]),
         "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes", *bugs]),
         "headbugs": Part("bugs of heads are found", [*module, "chaos.planted", variant, str(seed), "heads", *bugs]),
         "gobugs": Part("bugs that Go tests find", [*module, "chaos.planted", variant, str(seed), "go", *bugs]),
@@ -86,8 +87,8 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "only",
         nargs="*",
-        help="storm, sweep, far, planted, soak, nodes, returned, answers, heads, fiveheads, fullheads, nodebugs, "
-        "headbugs, gobugs, attacks, slow; all if none is named",
+        help="storm, sweep, far, planted, soak, nodes, returned, answers, heads, fiveheads, fullheads, upgrade, "
+        "nodebugs, headbugs, gobugs, attacks, slow; all if none is named",
     )
     parser.add_argument(
         "--bugs",

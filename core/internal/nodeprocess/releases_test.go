@@ -1,0 +1,38 @@
+package nodeprocess
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+func TestOtherReleases_OnlyLivingNodesWithAnotherVersion_AreCounted(t *testing.T) {
+	own, next := wire.Version, wire.Version+1
+	nodes := map[uint32]record.Node{
+		1: {State: record.NodeAlive, Wire: own}, 2: {State: record.NodeDead, Wire: next}, 3: {State: record.NodeAlive},
+	}
+	if text := otherReleases(nodes); text != "" {
+		t.Errorf("all are of one release: %q", text)
+	}
+	nodes[4] = record.Node{State: record.NodeAlive, Wire: next}
+	if text, want := otherReleases(nodes), fmt.Sprintf("1 node of the cluster is of another release (its processes speak version %d, those of this node version %d)", next, own); !strings.HasPrefix(text, want) {
+		t.Errorf("got %q, want %q", text, want)
+	}
+	nodes[5], nodes[6] = record.Node{State: record.NodeAlive, Wire: next}, record.Node{State: record.NodeAlive, Wire: next + 1}
+	if text, want := otherReleases(nodes), fmt.Sprintf("3 nodes of the cluster are of another release (their processes speak version %d or %d,", next, next+1); !strings.HasPrefix(text, want) {
+		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
+// A head that has just begun to lead has not heard of all nodes: what a former one has said of a node still holds.
+func TestKeep_TheVersionIsNotSaid_TheOneBeforeStays(t *testing.T) {
+	m := &member{nodes: map[uint32]record.Node{}}
+	m.keep(record.Node{Number: 4, State: record.NodeAlive, Wire: 9})
+	m.keep(record.Node{Number: 4, State: record.NodeAlive})
+	if n, _ := m.nodeOf(4); n.Wire != 9 {
+		t.Errorf("version %d, want 9", n.Wire)
+	}
+}
