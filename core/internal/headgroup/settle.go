@@ -13,7 +13,9 @@ import (
 const (
 	lookEvery = 500 * time.Millisecond
 	askLimit  = 2 * time.Second
-	maxLag    = 1024 // entries of the log that a head lacks which has caught up
+	// keysPatience is for how long a silent head delays the replacement of the authority.
+	keysPatience = 10 * time.Second
+	maxLag       = 1024 // entries of the log that a head lacks which has caught up
 )
 
 // seen is what a leading head knows of the heads.
@@ -83,18 +85,19 @@ func (g *Group) Status() (list []linkmsg.HeadStatus, leads bool) {
 	return list, true
 }
 
-// OthersHave reports, for the head that leads, whether all other heads have the keyring with that version.
-func (g *Group) OthersHave(version uint64) bool {
+// KeysWait returns, for the head that leads, the other heads that do not have the keyring with that version yet, without those that have been silent for
+// so long that they are taken for gone: they ask for the keys when they come back. A head that does not lead does not know.
+func (g *Group) KeysWait(version uint64) (list []uint32, known bool) {
 	s := g.seenNow()
 	if s == nil {
-		return false
+		return nil, false
 	}
 	for _, e := range Entries(g.state) {
-		if e.ID != g.o.ID && !e.Removed && s.memberOf(e.ID).Keys < version {
-			return false
+		if e.ID != g.o.ID && !e.Removed && s.memberOf(e.ID).Keys < version && s.silence(e.ID) < keysPatience {
+			list = append(list, e.Number)
 		}
 	}
-	return true
+	return list, true
 }
 
 // seenNow returns nil when this head does not lead, as far as it knows. While its disk does not answer it may have been replaced without a way to notice.
@@ -218,7 +221,11 @@ func (s *seen) step(ctx context.Context) {
 func (s *seen) forgetRemoved(ctx context.Context) {
 	for _, v := range s.voters() {
 		if v.Removed && !v.Member {
-			if err := s.r.DelSetting(ctx, SettingOf(v.ID)); err != nil {
+			err := s.g.o.Revoke(ctx, v.Number) // first: there is no second time
+			if err == nil {
+				err = s.r.DelSetting(ctx, SettingOf(v.ID))
+			}
+			if err != nil {
 				s.g.o.Log.Warn("a removed head is not forgotten yet", "head", v.Number, "error", err)
 			}
 		}

@@ -140,7 +140,7 @@ func (c *Config) formerKeys(ctx context.Context, state trust.State, cluster pki.
 func (c *Config) openKeys(ctx context.Context, state trust.State, cluster pki.Cluster, token pki.Token, group **headgroup.Group, book **headgroup.Book, log *slog.Logger) (*trust.Keeper, error) {
 	o := trust.Options{State: state, Cluster: cluster, Token: token, Insecure: c.Insecure, Own: c.Token.Read, Log: log}
 	if group != nil { // they are there when the head runs
-		o.Others = func(version uint64) bool { return (*group).OthersHave(version) }
+		o.Waits = func(version uint64) ([]uint32, bool) { return (*group).KeysWait(version) }
 		o.IsHead = func(number uint32) bool { return (*book).Has(number) }
 	}
 	keys, err := trust.Open(ctx, o)

@@ -136,6 +136,7 @@ func (m *member) headSays(msg *wire.Message) bool {
 		return false
 	}
 	m.heads.heard(h)
+	m.revokedAgain()
 	return true
 }
 

@@ -53,7 +53,8 @@ type member struct {
 
 	// See keys.go.
 	rekey       chan rekeying         // heads want this node to get a new certificate
-	gone        map[uint32]bool       // members that were revoked
+	told        []uint32              // who was revoked, as a head has said last
+	gone        map[uint32]bool       // those of them whose connections were ended
 	headPeers   map[uint32]*wire.Peer // the control streams with the heads
 	authorities int                   // how many there were at the last renewal
 }
