@@ -2,6 +2,7 @@ package headgroup
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type seen struct {
 	heard  map[string]time.Time
 	last   map[string]linkmsg.Member
 	asking map[string]bool
+	health []linkmsg.HeadHealth // as the nodes were told last
 }
 
 // Settle makes Raft's members follow the settings while this head leads, until the context ends.
@@ -41,6 +43,9 @@ func (g *Group) Settle(ctx context.Context, r *raftstate.Reign) {
 		_, moved := g.o.Book.List()
 		s.look(ctx)
 		s.step(ctx)
+		if s.healthChanged() {
+			g.tell()
+		}
 		select {
 		case <-moved:
 		case <-tick.C:
@@ -70,19 +75,58 @@ func (g *Group) Status() (list []linkmsg.HeadStatus, leads bool) {
 		if v.Leads {
 			h.Stored = stored
 		}
-		switch {
-		case v.Removed:
-			h.Why = "it is being removed"
-		case !v.Member:
-			h.Why = "it is being added"
-		case !v.heard():
+		if h.Why = v.trouble(); h.Why != "" && !v.heard() {
 			h.Why = "it has not answered for " + v.Silent.Round(time.Second).String()
-		case v.Lags:
-			h.Why = "it is catching up"
 		}
 		list = append(list, h)
 	}
 	return list, true
+}
+
+// trouble says why a head is not healthy; empty: it is.
+func (v *Voter) trouble() string {
+	switch {
+	case v.Removed:
+		return "it is being removed"
+	case !v.Member:
+		return "it is being added"
+	case !v.heard():
+		return "it does not answer"
+	case v.Lags:
+		return "it is catching up"
+	}
+	return ""
+}
+
+// now returns whether the heads are well.
+func (s *seen) now() (list []linkmsg.HeadHealth) {
+	for _, v := range s.voters() {
+		list = append(list, linkmsg.HeadHealth{Number: v.Number, Voter: v.Votes, Why: v.trouble()})
+	}
+	return list
+}
+
+// healthChanged reports whether the nodes are to be told again whether the heads are well. Who begins to lead asks the others first.
+func (s *seen) healthChanged() bool {
+	health := s.now()
+	silent := slices.ContainsFunc(health, func(h linkmsg.HeadHealth) bool { return h.Why != "" })
+	if silent && time.Since(s.begun) < answersNow {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Equal(health, s.health) {
+		return false
+	}
+	s.health = health
+	return true
+}
+
+// told returns whether the heads are well, as the nodes are told.
+func (s *seen) told() []linkmsg.HeadHealth {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.health
 }
 
 // KeysWait returns, for the head that leads, the other heads that do not have the keyring with that version yet, without those that have been silent for

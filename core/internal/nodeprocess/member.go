@@ -88,7 +88,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent
-	o.MostMemory = m.mostMemory
+	o.MostMemory, o.Heads = m.mostMemory, m.headInfos
 	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, m.heads.leading()) }
 	if o.Address == "" {
 		addressed(o, got.Address)
