@@ -73,11 +73,12 @@ func (m *member) noteRevoked(numbers []uint32) {
 }
 
 // revokedAgain looks again at who was revoked: a head is not cut off before it is known that it is no head any more.
-func (m *member) revokedAgain() {
+func (m *member) revokedAgain() { m.revoked(m.toldRevoked()) }
+
+func (m *member) toldRevoked() []uint32 {
 	m.mu.Lock()
-	told := m.told
-	m.mu.Unlock()
-	m.revoked(told)
+	defer m.mu.Unlock()
+	return m.told
 }
 
 func (m *member) newlyRevoked(numbers []uint32) (fresh []uint32) {
