@@ -41,6 +41,10 @@ func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) 
 
 // Has reports whether a head belongs to the cluster, as far as this head knows.
 func (g *Group) Has(at linkmsg.HeadAt) bool {
+	if b, known := g.state.Setting(SettingOf(at.ID)); known { // else the state may not have been read yet
+		e, err := ParseEntry(b)
+		return err == nil && e.Number == at.Number && !e.Removed
+	}
 	number, known := g.o.Book.Number(at.ID)
 	return known && number == at.Number
 }

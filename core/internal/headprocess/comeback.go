@@ -30,7 +30,7 @@ const (
 func (c *Config) presentKeys(ctx context.Context, id *identity, here linkmsg.HeadAt, token pki.Token, release string, log *slog.Logger) (ahead bool, err error) {
 	here.Number = id.self.Number
 	asks := &join.Client{Heads: elsewhere(c.Join, id.file.Heads, here.Number), Token: token, Release: release}
-	if c.Insecure || id.first || len(id.file.Keys) == 0 || len(asks.Heads) == 0 {
+	if c.Insecure || id.first || id.joined || len(id.file.Keys) == 0 || len(asks.Heads) == 0 {
 		return false, nil
 	}
 	have, unreadable := pki.OpenKeyring(id.file.Keys, token)

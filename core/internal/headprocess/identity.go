@@ -22,6 +22,7 @@ type identity struct {
 	self    pki.Identity
 	file    *headgroup.File
 	first   bool // it begins a new cluster
+	joined  bool // it has joined just now, so its keys are the present ones
 	warning string
 }
 
@@ -95,7 +96,7 @@ func (c *Config) joinHeads(ctx context.Context, at linkmsg.HeadAt, token pki.Tok
 		}
 		return nil, fmt.Errorf("join the cluster as a further head: %w", err)
 	}
-	return &identity{self: m.Identity, file: &headgroup.File{Heads: m.Heads.All, Keys: m.Sealed}, warning: m.Warning}, nil
+	return &identity{self: m.Identity, joined: true, file: &headgroup.File{Heads: m.Heads.All, Keys: m.Sealed}, warning: m.Warning}, nil
 }
 
 // fromState is the only head of a cluster whose folder is of a release before there were further heads: its state says who it is.
