@@ -1,4 +1,4 @@
-"""The keys of a cluster with three heads: replaced while a program works and the leader dies, and while a head is off."""
+"""The keys of a cluster with three heads: replaced while a program works and leaders die, and while a head is off."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_token_and_authority_are_replaced_while_a_program_works_and_the_leader_d
     shutil.copy(three.token + ".new", three.token)
     until(lambda: "All machines have the new token" in asked("token", "status"))
     assert "old token has ended" in asked("token", "finish")
-    for address, number in addresses:
+    for address, _ in addresses:
         until(lambda a=address: not kept.lets_in("token", a))
         assert not kept.lets_in("keys", address)
         refused = ("start", f"--address={address}", f"--token-file={three.folder / 'first'}")

@@ -58,7 +58,7 @@ class Moving:
         self.token = place / "token"
         self.token.write_text(os.urandom(32).hex())
         self.token.chmod(0o600)
-        self.start("h1", "--system-config={\"node_timeout\": 60}")
+        self.start("h1", '--system-config={"node_timeout": 60}')
         for name in ("h2", "h3"):
             self.start(name, "--address=h1:6379")
         until(lambda: "3 of 3 voters are healthy" in self.heads(lab.machines["a"]), LIMIT_S, "three heads with a vote")

@@ -237,11 +237,11 @@ func TestKeyKeeper_NoReignYet_WordsWait(t *testing.T) {
 		if n := strings.Count(log.String(), "the time of leases of keys is not counted yet"); n != 2 {
 			t.Errorf("%d complaints: %s", n, log.String())
 		}
-		h.keyLeases.follow(false)
-		h.keyLeases.follow(true) // it has led again: the reign before does not count any more
-		s.locked(func() { s.fails = []error{record.ErrClosed, record.ErrClosed} })
-		synctest.Wait()
 		log.Reset()
+		h.keyLeases.follow(false)
+		s.locked(func() { s.fails = []error{record.ErrClosed, record.ErrClosed} })
+		h.keyLeases.follow(true) // it has led again: the reign before does not count any more
+		synctest.Wait()
 		closing := keep(t.Context())
 		synctest.Wait()
 		h.cancel()
