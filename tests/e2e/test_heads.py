@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,6 +110,7 @@ def test_leaders_are_killed_and_a_program_goes_on(three: Heads) -> None:
 def test_the_heads_are_shown_and_another_one_leads(three: Heads) -> None:
     until(three.healthy)
     text = three.nodes[1]("heads", "list")
+    assert f"Heads (head {three.number(three.leader())} leads, 3 of 3 voters healthy)\n" in three.nodes[1]("status")
     assert "3 of 3 voters are healthy: the cluster goes on if 1 more are lost." in text
     before = three.leader()
     other = next(n for n in three.nodes if n != before)
@@ -165,6 +168,9 @@ def test_a_standby_takes_the_place_of_a_head_that_is_removed() -> None:
         until(lambda: any(h["role"] == "leader" and h["number"] != lost for h in heads.list(rest)))
         logs = [path.read_text() for n in heads.nodes for path in n.folder.glob("eagleray-*/s-*/logs/head.log")]
         assert not any("standing for election" in log for log in logs)  # it has handed the leadership over
+        until(lambda: re.search(rf"  voter   {lost}  \S+  not healthy: it does not answer\n", more("status")))
+        begun = time.monotonic()
+        assert "2 of 3 voters healthy" in more("status") and time.monotonic() - begun < 5  # the head is not asked
         assert f"Head {lost} is being removed" in rest("heads", "remove", str(lost))
         until(lambda: [h["number"] for h in heads.list(rest) if h["role"] == "standby" or h["number"] == lost] == [])
         assert "3 of 3 voters are healthy" in rest("heads", "list")

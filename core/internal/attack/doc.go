@@ -27,6 +27,7 @@
 //	frames.go        fuzzed frames and messages
 //	bombs.go         pickles and shell commands in every field that has bytes or text
 //	http.go          requests of pages of other sites, under other names, without the token
+//	kept.go          old tokens, certificates and folders, which a test tries when they must not count any more
 //	roles.go         members that do what only others may do
 //
 // Each attack has up to eight goroutines, and slowloris two for each connection. They end with the attack. attacker.mu guards the report.

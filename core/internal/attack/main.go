@@ -29,6 +29,7 @@ var attacks = map[string]func(*attacker) error{
 	"roles":        (*attacker).roles,
 	"http":         (*attacker).overHTTP,
 	"seeds":        (*attacker).seeds,
+	"kept":         (*attacker).kept,
 }
 
 // floods are the attacks that make as many connections as they can.

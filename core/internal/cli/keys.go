@@ -193,7 +193,7 @@ func rotateAuthority(name, version string, args []string, out io.Writer) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	fmt.Fprintf(out, `A new authority (%s) takes the place of the present one (%s). The head does the rest by itself, and everything runs on:
-all nodes accept both, then the new one signs, then the old one ends. A node that does not answer delays that until it is dead.
+all nodes accept both, then the new one signs, then the old one ends. A node that does not answer delays that until it is dead, and a head for 10 s.
   eagleray authority status   shows how far it is
 `, a.Authorities[len(a.Authorities)-1], a.Authorities[0])
 	return nil
@@ -285,6 +285,9 @@ func tellAuthorities(out io.Writer, a *linkmsg.AdminAnswer) {
 			state = "is waited for"
 		}
 		fmt.Fprintf(out, "  %-32s %s\n", fmt.Sprintf("%s (node %d at %s)", n.Name, n.Number, n.Address), state)
+	}
+	for _, number := range a.HeadsWait {
+		fmt.Fprintf(out, "  head %-27d is waited for; if it does not answer for 10 s, the rest goes on without it\n", number)
 	}
 	if len(a.Revoked) > 0 {
 		fmt.Fprintf(out, "Revoked: %s\n", strings.Trim(fmt.Sprint(a.Revoked), "[]"))

@@ -53,6 +53,7 @@ func runStatus(args []string, out, errs io.Writer) error {
 	}
 	tellUnused("status", unusedGiven(statusOptions, flags), errs)
 	printStatus(out, dir, &info)
+	printHeads(out, head.Heads)
 	printRequested(out, requested)
 	return nil
 }

@@ -53,3 +53,26 @@ func TestNoStatus_HeadIsSilent_SaysSo(t *testing.T) {
 		t.Errorf("another error became %v", err)
 	}
 }
+
+func TestPrintHeads_Roles_SaysHowManyAndWhoLeadsAndWhoIsNotHealthy(t *testing.T) {
+	var out strings.Builder
+	printHeads(&out, nil) // an embedded session
+	if out.Len() > 0 {
+		t.Errorf("without heads it says %q", out.String())
+	}
+	list := []wire.HeadInfo{
+		{Number: 0, Addresses: []string{"a:1", "b:1"}, Role: wire.HeadVotes, Why: "it does not answer"},
+		{Number: 2, Addresses: []string{"c:1"}, Role: wire.HeadLeads}, {Number: 4, Addresses: []string{"d:1"}, Role: wire.HeadStandsBy},
+	}
+	printHeads(&out, list)
+	want := "\nHeads (head 2 leads, 1 of 2 voters healthy)\n  voter   0  a:1,b:1  not healthy: it does not answer\n  leader  2  c:1  healthy\n  standby 4  d:1  healthy\n"
+	if out.String() != want {
+		t.Errorf("it says %q, must say %q", out.String(), want)
+	}
+	out.Reset()
+	list[1].Role = wire.HeadOfUnknownRole
+	printHeads(&out, list[1:])
+	if !strings.HasPrefix(out.String(), "\nHeads (none leads, 0 of 0 voters healthy)\n") {
+		t.Errorf("it says %q", out.String())
+	}
+}

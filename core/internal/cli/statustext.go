@@ -43,6 +43,33 @@ func printStatus(out io.Writer, dir string, info *wire.ClusterInfo) {
 	printWaiting(out, info)
 }
 
+// printHeads prints how many heads there are, which one leads, and which ones are not healthy.
+func printHeads(out io.Writer, list []wire.HeadInfo) {
+	if len(list) == 0 {
+		return
+	}
+	leader, votes, well := "none leads", 0, 0
+	for _, h := range list {
+		if h.Role == wire.HeadLeads {
+			leader = fmt.Sprintf("head %d leads", h.Number)
+		}
+		if h.Role == wire.HeadLeads || h.Role == wire.HeadVotes {
+			votes++
+			if h.Why == "" {
+				well++
+			}
+		}
+	}
+	fmt.Fprintf(out, "\nHeads (%s, %d of %s healthy)\n", leader, well, count(votes, "voter"))
+	for _, h := range list {
+		state := "healthy"
+		if h.Why != "" {
+			state = "not healthy: " + h.Why
+		}
+		fmt.Fprintf(out, "  %-7s %d  %s  %s\n", h.Role, h.Number, strings.Join(h.Addresses, ","), state)
+	}
+}
+
 // idBegin is the begin of a node's id, as lists show it.
 func idBegin(id []byte) string { return hex.EncodeToString(id)[:min(8, 2*len(id))] }
 

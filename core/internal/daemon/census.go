@@ -59,6 +59,9 @@ func (d *Daemon) headState(_ *client, m *wire.Message) error {
 	if d.o.HeadAway != nil {
 		s.Away = d.o.HeadAway()
 	}
+	if d.o.Heads != nil {
+		s.Heads = d.o.Heads()
+	}
 	return m.Reply(s)
 }
 

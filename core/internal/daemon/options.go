@@ -15,6 +15,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/promise"
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
 
@@ -71,6 +72,8 @@ type Options struct {
 	Promise *promise.Page
 	// HeadAway says for how long the head has not been heard, and why; empty: it is heard. Nil: the head is in this process.
 	HeadAway func() string
+	// Heads returns what this node knows of the heads. Nil: the head is in this process.
+	Heads func() []wire.HeadInfo
 	// HeadSilent says why no program can start now, because the head does not answer; nil: it does. It may be nil as HeadAway.
 	HeadSilent func() error
 	// Succeed runs the successor of the worker that hands over through u. The successor

@@ -16,6 +16,9 @@ func (g *Group) Heads() linkmsg.Heads {
 		h.Leader, h.Leads = g.o.Book.Number(id)
 	} else if serves := g.servesIn(); serves != 0 && serves == h.Term && !g.stalled() {
 		h.Leader, h.Leads = g.o.Number, true
+		if s := g.seenNow(); s != nil {
+			h.Health = s.told()
+		}
 	}
 	return h
 }

@@ -42,6 +42,16 @@ func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) 
 	return e.Number, g.state.PutSetting(ctx, SettingOf(at.ID), b)
 }
 
+// Has reports whether a head belongs to the cluster, as far as this head knows.
+func (g *Group) Has(at linkmsg.HeadAt) bool {
+	if b, known := g.state.Setting(SettingOf(at.ID)); known { // else the state may not have been read yet
+		e, err := ParseEntry(b)
+		return err == nil && e.Number == at.Number && !e.Removed
+	}
+	number, known := g.o.Book.Number(at.ID)
+	return known && number == at.Number
+}
+
 // Change does what an administrator wants. It reports false, without an error, if only the head that leads can do it.
 func (g *Group) Change(ctx context.Context, what linkmsg.HeadChange, number uint32, given bool) (done bool, err error) {
 	s := g.seenNow()

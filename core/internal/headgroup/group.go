@@ -31,6 +31,8 @@ type Options struct {
 	Control func(number uint32) (*wire.Peer, error)
 	// Keys returns the version of the keyring that this head has.
 	Keys func() uint64
+	// Revoke takes its certificate from a head that was removed.
+	Revoke func(ctx context.Context, number uint32) error
 	// Stalled reports whether a write of the log takes too long. Nil: the log is in memory.
 	Stalled func() bool
 	Log     *slog.Logger

@@ -2,6 +2,7 @@ package headgroup
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 const (
 	lookEvery = 500 * time.Millisecond
 	askLimit  = 2 * time.Second
-	maxLag    = 1024 // entries of the log that a head lacks which has caught up
+	// keysPatience is for how long a silent head delays the replacement of the authority.
+	keysPatience = 10 * time.Second
+	maxLag       = 1024 // entries of the log that a head lacks which has caught up
 )
 
 // seen is what a leading head knows of the heads.
@@ -26,6 +29,7 @@ type seen struct {
 	heard  map[string]time.Time
 	last   map[string]linkmsg.Member
 	asking map[string]bool
+	health []linkmsg.HeadHealth // as the nodes were told last
 }
 
 // Settle makes Raft's members follow the settings while this head leads, until the context ends.
@@ -39,6 +43,9 @@ func (g *Group) Settle(ctx context.Context, r *raftstate.Reign) {
 		_, moved := g.o.Book.List()
 		s.look(ctx)
 		s.step(ctx)
+		if s.healthChanged() {
+			g.tell()
+		}
 		select {
 		case <-moved:
 		case <-tick.C:
@@ -72,33 +79,73 @@ func (g *Group) Status() (list []linkmsg.HeadStatus, leads bool) {
 		if v.Leads {
 			h.Stored = stored
 		}
-		switch {
-		case v.Removed:
-			h.Why = "it is being removed"
-		case !v.Member:
-			h.Why = "it is being added"
-		case !v.heard():
+		if h.Why = v.trouble(); h.Why != "" && !v.heard() {
 			h.Why = "it has not answered for " + v.Silent.Round(time.Second).String()
-		case v.Lags:
-			h.Why = "it is catching up"
 		}
 		list = append(list, h)
 	}
 	return list, true
 }
 
-// OthersHave reports, for the head that leads, whether all other heads have the keyring with that version.
-func (g *Group) OthersHave(version uint64) bool {
-	s := g.seenNow()
-	if s == nil {
+// trouble says why a head is not healthy; empty: it is.
+func (v *Voter) trouble() string {
+	switch {
+	case v.Removed:
+		return "it is being removed"
+	case !v.Member:
+		return "it is being added"
+	case !v.heard():
+		return "it does not answer"
+	case v.Lags:
+		return "it is catching up"
+	}
+	return ""
+}
+
+// now returns whether the heads are well.
+func (s *seen) now() (list []linkmsg.HeadHealth) {
+	for _, v := range s.voters() {
+		list = append(list, linkmsg.HeadHealth{Number: v.Number, Voter: v.Votes, Why: v.trouble()})
+	}
+	return list
+}
+
+// healthChanged reports whether the nodes are to be told again whether the heads are well. Who begins to lead asks the others first.
+func (s *seen) healthChanged() bool {
+	health := s.now()
+	silent := slices.ContainsFunc(health, func(h linkmsg.HeadHealth) bool { return h.Why != "" })
+	if silent && time.Since(s.begun) < answersNow {
 		return false
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Equal(health, s.health) {
+		return false
+	}
+	s.health = health
+	return true
+}
+
+// told returns whether the heads are well, as the nodes are told.
+func (s *seen) told() []linkmsg.HeadHealth {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.health
+}
+
+// KeysWait returns, for the head that leads, the other heads that do not have the keyring with that version yet, without those that have been silent for
+// so long that they are taken for gone: they ask for the keys when they come back. A head that does not lead does not know.
+func (g *Group) KeysWait(version uint64) (list []uint32, known bool) {
+	s := g.seenNow()
+	if s == nil {
+		return nil, false
+	}
 	for _, e := range Entries(g.state) {
-		if e.ID != g.o.ID && !e.Removed && s.memberOf(e.ID).Keys < version {
-			return false
+		if e.ID != g.o.ID && !e.Removed && s.memberOf(e.ID).Keys < version && s.silence(e.ID) < keysPatience {
+			list = append(list, e.Number)
 		}
 	}
-	return true
+	return list, true
 }
 
 // seenNow returns nil when this head does not lead, as far as it knows. While its disk does not answer it may have been replaced without a way to notice.
@@ -223,7 +270,11 @@ func (s *seen) step(ctx context.Context) {
 func (s *seen) forgetRemoved(ctx context.Context) {
 	for _, v := range s.voters() {
 		if v.Removed && !v.Member {
-			if err := s.r.DelSetting(ctx, SettingOf(v.ID)); err != nil {
+			err := s.g.o.Revoke(ctx, v.Number) // first: there is no second time
+			if err == nil {
+				err = s.r.DelSetting(ctx, SettingOf(v.ID))
+			}
+			if err != nil {
 				s.g.o.Log.Warn("a removed head is not forgotten yet", "head", v.Number, "error", err)
 			}
 		}

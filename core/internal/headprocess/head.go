@@ -88,7 +88,8 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	defer closeStored(stored, log)
 	at := tcp.Addr().(*net.TCPAddr)
 	addresses := c.addresses(at)
-	id, err := c.identify(ctx, folder, stored, linkmsg.HeadAt{ID: stored.ID(), Addresses: addresses, Level: raftstate.Level}, token, release, log)
+	here := linkmsg.HeadAt{ID: stored.ID(), Addresses: addresses, Level: raftstate.Level}
+	id, err := c.identify(ctx, folder, stored, here, token, release, log)
 	if err != nil {
 		return err
 	}
@@ -96,10 +97,17 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	var links *link.Links
 	var group *headgroup.Group
 	var book *headgroup.Book
+	ahead, err := c.presentKeys(ctx, id, here, token, release, log)
+	if err != nil {
+		return err
+	}
 	keyState := &keyState{file: id.file}
 	keys, err := c.openKeys(ctx, keyState, id.self.Cluster, token, &group, &book, log)
 	if err != nil {
 		return err
+	}
+	if ahead {
+		keys.Ahead()
 	}
 	if err := id.file.Write(folder); err != nil {
 		return err
@@ -111,7 +119,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	others := &otherLinks{&links}
 	book = headgroup.NewBook(folder, id.file, log)
 	book.Moved(id.self.Number, addresses)
-	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Dial: others.raft, Control: others.control, Keys: keys.Version, Stalled: stored.Stalled, Log: log})
+	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Dial: others.raft, Control: others.control, Keys: keys.Version, Revoke: keys.RevokeHead, Stalled: stored.Stalled, Log: log})
 	defer group.Close()
 	joins := &join.Server{Self: id.self, Sign: keys.Sign, Sealed: keys.Sealed, Admin: keys.Admin, Tokens: keys.Tokens, Heads: group, Release: release, Log: log}
 	office := newOffice()
@@ -174,7 +182,10 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	defer depot.Close()
 	relays = newRelay(links.To, state, book, log)
 	group.Begin(state)
-	go c.seek(running, join.Client{Insecure: c.Insecure, Release: release}, state, book, keys.Tokens, id.self.Number)
+	noting, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	seeks := &seeker{giveUp: giveUp, c: &c, cluster: id.self.Cluster, self: linkmsg.HeadAt{ID: stored.ID(), Number: id.self.Number}, state: state, book: book, keys: keys, release: release, log: log}
+	go seeks.run(running)
 	keys.Serve(links)
 	for _, l := range []net.Listener{tcp, near} {
 		go func() {
@@ -183,7 +194,10 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			}
 		}()
 	}
-	former, err := c.note(ctx, state, group, id, dir, addresses, log)
+	former, err := c.note(noting, state, group, id, dir, addresses, log)
+	if why := context.Cause(noting); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
+		err = why
+	}
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type identity struct {
 	self    pki.Identity
 	file    *headgroup.File
 	first   bool // it begins a new cluster
+	joined  bool // it has joined just now, so its keys are the present ones
 	warning string
 }
 
@@ -95,7 +96,7 @@ func (c *Config) joinHeads(ctx context.Context, at linkmsg.HeadAt, token pki.Tok
 		}
 		return nil, fmt.Errorf("join the cluster as a further head: %w", err)
 	}
-	return &identity{self: m.Identity, file: &headgroup.File{Heads: m.Heads.All, Keys: m.Sealed}, warning: m.Warning}, nil
+	return &identity{self: m.Identity, joined: true, file: &headgroup.File{Heads: m.Heads.All, Keys: m.Sealed}, warning: m.Warning}, nil
 }
 
 // fromState is the only head of a cluster whose folder is of a release before there were further heads: its state says who it is.
@@ -140,7 +141,7 @@ func (c *Config) formerKeys(ctx context.Context, state trust.State, cluster pki.
 func (c *Config) openKeys(ctx context.Context, state trust.State, cluster pki.Cluster, token pki.Token, group **headgroup.Group, book **headgroup.Book, log *slog.Logger) (*trust.Keeper, error) {
 	o := trust.Options{State: state, Cluster: cluster, Token: token, Insecure: c.Insecure, Own: c.Token.Read, Log: log}
 	if group != nil { // they are there when the head runs
-		o.Others = func(version uint64) bool { return (*group).OthersHave(version) }
+		o.Waits = func(version uint64) ([]uint32, bool) { return (*group).KeysWait(version) }
 		o.IsHead = func(number uint32) bool { return (*book).Has(number) }
 	}
 	keys, err := trust.Open(ctx, o)

@@ -86,9 +86,10 @@ func (k *keyState) NodeGone(ctx context.Context, id ids.Node, reason string, atM
 // followKeys follows the keys in the state, which other heads may change, and keeps them in the file, until the context ends.
 func followKeys(ctx context.Context, state *raftstate.Node, keys *trust.Keeper, book *headgroup.Book) error {
 	for from := state.Now(); ; {
-		keys.Changed()
-		if sealed, known := state.Setting(trust.Setting); known {
-			book.SetKeys(sealed)
+		if keys.Changed() {
+			if sealed, known := state.Setting(trust.Setting); known {
+				book.SetKeys(sealed)
+			}
 		}
 		for {
 			batch, err := state.Watch(ctx, from)

@@ -98,6 +98,57 @@ func (c *Client) Where(ctx context.Context, answered func(linkmsg.Heads)) error 
 	return &triedError{strings.Join(failed, "; "), causes}
 }
 
+// Keys are what a head answers to a head of its cluster that was away.
+type Keys struct {
+	From    string        // the address of the head that has answered
+	Heads   linkmsg.Heads // as that head knows them
+	Sealed  []byte        // the present keys of the cluster
+	Removed bool          // the cluster has no such head, and there are no keys
+}
+
+// moreKeys is how long Keys waits for further answers when it has one: another head may know better.
+const moreKeys = 300 * time.Millisecond
+
+// Keys asks all addresses at once for the keys of the cluster, as the head of that cluster with that name and number, and returns what was answered. The error is nil if a head has
+// answered. Another cluster may be at an address by now: its refusal ends nothing.
+func (c *Client) Keys(ctx context.Context, of pki.Cluster, at linkmsg.HeadAt) ([]Keys, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		keys Keys
+		err  error
+	}
+	answers := make(chan answer, len(c.Heads))
+	for _, head := range c.Heads {
+		go func() {
+			_, joined, _, err := c.try(ctx, head, pki.Ask{}, linkmsg.Join{Kind: linkmsg.JoinKeys, Of: of[:], Head: at})
+			if err == nil {
+				err = joined.Heads.Check()
+			}
+			answers <- answer{Keys{head, joined.Heads, joined.Sealed, joined.Removed}, err}
+		}()
+	}
+	var found []Keys
+	failed := &triedError{}
+	for range c.Heads {
+		a := <-answers // try ends with the context
+		if a.err == nil {
+			found = append(found, a.keys)
+			time.AfterFunc(moreKeys, cancel)
+			continue
+		}
+		failed.causes = append(failed.causes, a.err)
+		if failed.text != "" {
+			failed.text += "; "
+		}
+		failed.text += a.err.Error()
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	return nil, failed
+}
+
 // Status asks the head that leads for what it knows of all heads, and for the level of commands that is in use.
 func (c *Client) Status(ctx context.Context) (list []linkmsg.HeadStatus, level int, err error) {
 	joined, err := c.askLeader(ctx, linkmsg.Join{Kind: linkmsg.JoinHeads})

@@ -30,6 +30,8 @@ type Heads interface {
 	Status() (list []linkmsg.HeadStatus, leads bool)
 	// AddHead notes a further head, and returns its number: the one that it has had before, or a new one.
 	AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error)
+	// Has reports whether a head of that name and number belongs to the cluster.
+	Has(at linkmsg.HeadAt) bool
 	// Change does something with a head. It reports false, without an error, if only the head that leads can do it.
 	Change(ctx context.Context, what linkmsg.HeadChange, number uint32, given bool) (done bool, err error)
 }
@@ -75,7 +77,7 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 		return a, err
 	}
 	joined := linkmsg.Joined{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: s.Release}
-	aboutHeads := q.Kind == linkmsg.JoinHead || q.Kind == linkmsg.JoinHeads || q.Kind == linkmsg.JoinChange || q.Kind == linkmsg.JoinAdmin
+	aboutHeads := q.Kind == linkmsg.JoinHead || q.Kind == linkmsg.JoinHeads || q.Kind == linkmsg.JoinKeys || q.Kind == linkmsg.JoinChange || q.Kind == linkmsg.JoinAdmin
 	if q.Node == (ids.Node{}) && !aboutHeads {
 		return a, fault.New(fault.BadRequest, "the request of %s names no node", who)
 	}
@@ -91,6 +93,8 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 		var leads bool
 		joined.Status, leads = s.Heads.Status()
 		joined.NotLeader = !leads
+	case linkmsg.JoinKeys:
+		joined.Sealed, joined.Removed, err = s.keysFor(who, &q)
 	case linkmsg.JoinChange:
 		var done bool
 		done, err = s.Heads.Change(ctx, q.Change, q.Head.Number, q.Given)
@@ -110,6 +114,19 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 		a.Body, err = linkmsg.Encode("the answer to "+who, &joined)
 	}
 	return a, err
+}
+
+// keysFor returns the present keys for a head of this cluster that was away, or that the cluster has no such head any more.
+func (s *Server) keysFor(who string, q *linkmsg.Join) (sealed []byte, removed bool, err error) {
+	if string(q.Of) != string(s.Self.Cluster[:]) {
+		return nil, false, fault.New(fault.BadRequest, "the head at %s belongs to the cluster %.40x, and this is the cluster %s", who, q.Of, s.Self.Cluster)
+	}
+	if !s.Heads.Has(q.Head) {
+		return nil, true, nil
+	}
+	s.Log.Info("a head that was away gets the present keys", "head", q.Head.Number, "from", who)
+	sealed, err = s.Sealed()
+	return sealed, false, err
 }
 
 // identity returns who the node is, or becomes.

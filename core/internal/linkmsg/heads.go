@@ -24,6 +24,7 @@ const (
 	// MaxAddresses is how many addresses one head may have, of MaxHeadAddress bytes.
 	MaxAddresses   = 8
 	MaxHeadAddress = 300
+	maxWhy         = 200 // bytes
 )
 
 // Conversation is the target of the stream on which a node speaks with a head that leads. A head that does not lead ends such a stream.
@@ -54,6 +55,15 @@ type Heads struct {
 	Leads      bool     `msgpack:"leads"`
 	Leader     uint32   `msgpack:"leader"` // if Leads
 	All        []HeadAt `msgpack:"all"`
+	// Health is what From knows of all heads if it leads; else empty.
+	Health []HeadHealth `msgpack:"health,omitempty"`
+}
+
+// HeadHealth is whether a head is well, as the one that leads sees it.
+type HeadHealth struct {
+	Number uint32 `msgpack:"number"`
+	Voter  bool   `msgpack:"voter"`
+	Why    string `msgpack:"why"` // why it is not healthy; empty: it is
 }
 
 // Before reports whether this was said before the other in the history of the cluster.
@@ -63,6 +73,14 @@ func (h *Heads) Before(other *Heads) bool {
 
 // Check returns what is wrong with what a head has said.
 func (h *Heads) Check() error {
+	if len(h.Health) > MaxHeads {
+		return fmt.Errorf("the health of %d heads, must be of at most %d", len(h.Health), MaxHeads)
+	}
+	for _, one := range h.Health {
+		if len(one.Why) > maxWhy {
+			return fmt.Errorf("why head %d is not healthy has %d bytes, must have at most %d", one.Number, len(one.Why), maxWhy)
+		}
+	}
 	if err := CheckHeads(h.All); err != nil || h.Version == 0 {
 		return err
 	}

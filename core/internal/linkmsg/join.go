@@ -17,6 +17,7 @@ const (
 	JoinEnded  JoinKind = "ended"  // to say that a node has ended, with all its processes
 	JoinHead   JoinKind = "head"   // a number for a further head
 	JoinHeads  JoinKind = "heads"  // to know where the heads are, and what they do
+	JoinKeys   JoinKind = "keys"   // the present keys of the cluster, for a head of it that was away
 	JoinChange JoinKind = "change" // to have the heads do something: see HeadChange
 	JoinAdmin  JoinKind = "admin"  // to look after the cluster's keys
 )
@@ -41,7 +42,8 @@ type Join struct {
 	Node   ids.Node `msgpack:"node"`
 	Reason string   `msgpack:"reason"` // JoinEnded: how the node has ended
 
-	Head   HeadAt     `msgpack:"head,omitempty"`   // JoinHead: its name and its addresses. JoinChange: the number
+	Head   HeadAt     `msgpack:"head,omitempty"`   // JoinHead: its name and its addresses. JoinKeys: its name and its number. JoinChange: the number
+	Of     []byte     `msgpack:"of,omitempty"`     // JoinKeys: the cluster to which the head that asks belongs
 	Given  bool       `msgpack:"given,omitempty"`  // JoinChange: Head has a number
 	Change HeadChange `msgpack:"change,omitempty"` // JoinChange
 	Admin  Admin      `msgpack:"admin"`            // JoinAdmin: what is wanted
@@ -59,7 +61,8 @@ type Joined struct {
 
 	Heads     Heads        `msgpack:"heads"`                // as this head knows them
 	Status    []HeadStatus `msgpack:"status,omitempty"`     // JoinHeads, of the head that leads
-	Sealed    []byte       `msgpack:"sealed,omitempty"`     // JoinHead: the authority, sealed with the token
+	Sealed    []byte       `msgpack:"sealed,omitempty"`     // JoinHead and JoinKeys: the keys of the cluster, sealed with its tokens
+	Removed   bool         `msgpack:"removed,omitempty"`    // JoinKeys: the cluster has no such head, so it gets no keys
 	NotLeader bool         `msgpack:"not_leader,omitempty"` // JoinHeads and JoinChange: the head that leads has to be asked
 }
 

@@ -59,12 +59,13 @@ type Admin struct {
 
 // AdminAnswer is the head's answer: how things are afterwards.
 type AdminAnswer struct {
-	Tokens      []string    `msgpack:"tokens"`      // where each was kept when it was given to a head, the oldest first
-	Proved      int         `msgpack:"proved"`      // which of them this was proved with, from 1
-	HeadHas     int         `msgpack:"head_has"`    // which of them the head's machine has now; 0: none that can be read
-	Authorities []string    `msgpack:"authorities"` // names, the oldest first
-	Signing     int         `msgpack:"signing"`     // which of them signs, from 0
-	Nodes       []AdminNode `msgpack:"nodes"`       // those that are alive
+	Tokens      []string    `msgpack:"tokens"`               // where each was kept when it was given to a head, the oldest first
+	Proved      int         `msgpack:"proved"`               // which of them this was proved with, from 1
+	HeadHas     int         `msgpack:"head_has"`             // which of them the head's machine has now; 0: none that can be read
+	Authorities []string    `msgpack:"authorities"`          // names, the oldest first
+	Signing     int         `msgpack:"signing"`              // which of them signs, from 0
+	Nodes       []AdminNode `msgpack:"nodes"`                // those that are alive
+	HeadsWait   []uint32    `msgpack:"heads_wait,omitempty"` // heads that the replacement of the authority waits for
 	Revoked     []uint32    `msgpack:"revoked"`
 	Node        string      `msgpack:"node"` // AdminRevoke: who was revoked
 }

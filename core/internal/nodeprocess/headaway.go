@@ -8,6 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // headAway is daemon.Options.HeadAway.
@@ -17,6 +18,38 @@ func (m *member) headAway() string {
 		return ""
 	}
 	return awayText(away, m.links.Trouble(m.heads.leading()))
+}
+
+// headInfos is daemon.Options.Heads. Nobody is asked for it: the head that leads tells when that changes, and the node knows with whom it has a connection.
+func (m *member) headInfos() []wire.HeadInfo {
+	return headInfos(m.heads, m.head.Alone() > 0, m.links.Trouble)
+}
+
+// headInfos joins what the head that leads has said with what this node sees itself. trouble is why the last attempt to reach a head has failed.
+func headInfos(l *headList, alone bool, trouble func(number uint32) error) (list []wire.HeadInfo) {
+	known, health := l.now()
+	for _, h := range known.All {
+		one := wire.HeadInfo{Number: h.Number, Addresses: h.Addresses, Role: wire.HeadOfUnknownRole}
+		for _, said := range health {
+			switch {
+			case said.Number != h.Number:
+				continue
+			case said.Voter:
+				one.Role = wire.HeadVotes
+			default:
+				one.Role = wire.HeadStandsBy
+			}
+			one.Why = said.Why
+		}
+		if known.Leads && h.Number == known.Leader && !alone {
+			one.Role = wire.HeadLeads
+		}
+		if err := trouble(h.Number); err != nil && one.Why == "" {
+			one.Why = fmt.Sprintf("this node has no connection with it (%v)", err)
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // awayText says for how long the head has not been heard, why, and what to do.

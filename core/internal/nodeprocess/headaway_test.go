@@ -3,11 +3,13 @@ package nodeprocess
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
 )
 
 func TestAwayText_SaysWhyAndWhatToDo(t *testing.T) {
@@ -46,4 +48,34 @@ func TestSilentText_NamesTheHeadAndWhatToDo(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestHeadInfos_WhatIsKnown_IsToldWithoutAQuestion(t *testing.T) {
+	at := func(n uint32) linkmsg.HeadAt {
+		return linkmsg.HeadAt{ID: fmt.Sprint("h", n), Number: n, Addresses: []string{fmt.Sprintf("10.0.0.%d:6379", n)}}
+	}
+	all := []linkmsg.HeadAt{at(0), at(2), at(5), at(9)}
+	l := newHeadList("", nil, linkmsg.Heads{From: 0, Leads: true, Term: 3, All: all})
+	broken := map[uint32]error{}
+	look := func(alone bool) (texts []string) {
+		for _, h := range headInfos(l, alone, func(n uint32) error { return broken[n] }) {
+			texts = append(texts, fmt.Sprintf("%s %d %s %s", h.Role, h.Number, h.Addresses[0], h.Why))
+		}
+		return texts
+	}
+	check := func(what string, got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, must be %q", what, got, want)
+		}
+	}
+	health := []linkmsg.HeadHealth{{Number: 0, Voter: true}, {Number: 2, Voter: true, Why: "it does not answer"}, {Number: 5, Voter: true}, {Number: 9}}
+	check("before the leader has said it", look(false), "leader 0 10.0.0.0:6379 ", "head 2 10.0.0.2:6379 ", "head 5 10.0.0.5:6379 ", "head 9 10.0.0.9:6379 ")
+	l.heard(linkmsg.Heads{From: 0, Leads: true, Term: 3, All: all, Health: health})
+	l.heard(linkmsg.Heads{From: 5, Leads: true, Term: 3, All: all}) // a head that follows knows nothing of health
+	broken[2], broken[5] = errors.New("refused"), errors.New("no route")
+	check("what the leader has said", look(false), "leader 0 10.0.0.0:6379 ", "voter 2 10.0.0.2:6379 it does not answer", "voter 5 10.0.0.5:6379 this node has no connection with it (no route)", "standby 9 10.0.0.9:6379 ")
+	check("nobody is heard", look(true)[:1], "voter 0 10.0.0.0:6379 ")
+	l.heard(linkmsg.Heads{From: 9, Leads: true, Leader: 5, Term: 4, All: all})
+	check("another one leads, and has said nothing", look(false), "head 0 10.0.0.0:6379 ", "head 2 10.0.0.2:6379 this node has no connection with it (refused)", "leader 5 10.0.0.5:6379 this node has no connection with it (no route)", "head 9 10.0.0.9:6379 ")
 }

@@ -21,9 +21,10 @@ type headList struct {
 	given  []string // the addresses that the node was started with
 
 	mu      sync.Mutex
-	heads   linkmsg.Heads // as it was said last
-	local   uint32        // the number of the head at the socket
-	changed chan struct{} // closed at the next change
+	heads   linkmsg.Heads        // as it was said last
+	health  []linkmsg.HeadHealth // as the head that leads has said; empty: it has not yet
+	local   uint32               // the number of the head at the socket
+	changed chan struct{}        // closed at the next change
 }
 
 // newHeadList returns a list that begins with what the head has said that let the node in.
@@ -113,12 +114,24 @@ func (l *headList) heard(h linkmsg.Heads) {
 	if h.Before(&l.heads) || len(h.All) == 0 {
 		return
 	}
+	if h.Leads && h.From == h.Leader {
+		l.health = h.Health
+	} else if h.Leads && h.Leader != l.heads.Leader {
+		l.health = nil
+	}
 	if !h.Leads { // the one before is tried on, until somebody knows another one
 		h.Leader, h.Leads = l.heads.Leader, l.heads.Leads && !l.heads.Before(&h)
 	}
 	l.heads = h
 	close(l.changed)
 	l.changed = make(chan struct{})
+}
+
+// now returns what is known of the heads.
+func (l *headList) now() (linkmsg.Heads, []linkmsg.HeadHealth) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.heads, l.health
 }
 
 // headSays takes a control message of a head.
@@ -136,6 +149,7 @@ func (m *member) headSays(msg *wire.Message) bool {
 		return false
 	}
 	m.heads.heard(h)
+	m.revokedAgain()
 	return true
 }
 

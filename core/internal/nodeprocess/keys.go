@@ -10,7 +10,6 @@ import (
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
-	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -40,6 +39,7 @@ func (m *member) keysMessage(msg *wire.Message) bool {
 			msg.Peer().Close()
 			return true
 		}
+		m.noteRevoked(gone.Numbers)
 		m.revoked(gone.Numbers)
 	default:
 		return false
@@ -66,11 +66,26 @@ func (m *member) revoked(numbers []uint32) {
 	}
 }
 
+func (m *member) noteRevoked(numbers []uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.told = numbers
+}
+
+// revokedAgain looks again at who was revoked: a head is not cut off before it is known that it is no head any more.
+func (m *member) revokedAgain() { m.revoked(m.toldRevoked()) }
+
+func (m *member) toldRevoked() []uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.told
+}
+
 func (m *member) newlyRevoked(numbers []uint32) (fresh []uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, number := range numbers {
-		if !m.gone[number] && number != process.HeadNumber && !m.heads.has(number) {
+		if !m.gone[number] && !m.heads.has(number) {
 			m.gone[number] = true
 			fresh = append(fresh, number)
 		}

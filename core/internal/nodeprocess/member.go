@@ -53,7 +53,8 @@ type member struct {
 
 	// See keys.go.
 	rekey       chan rekeying         // heads want this node to get a new certificate
-	gone        map[uint32]bool       // members that were revoked
+	told        []uint32              // who was revoked, as a head has said last
+	gone        map[uint32]bool       // those of them whose connections were ended
 	headPeers   map[uint32]*wire.Peer // the control streams with the heads
 	authorities int                   // how many there were at the last renewal
 }
@@ -87,7 +88,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent, o.OtherReleases = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent, m.otherReleases
-	o.MostMemory = m.mostMemory
+	o.MostMemory, o.Heads = m.mostMemory, m.headInfos
 	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, m.heads.leading()) }
 	if o.Address == "" {
 		addressed(o, got.Address)

@@ -126,7 +126,7 @@ func (k *Keeper) revoke(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if k.o.IsHead != nil && k.o.IsHead(number) || k.o.IsHead == nil && number == headNumber {
-		return "", fmt.Errorf("%d is a head, and a head is not revoked: `eagleray heads remove %d` removes it, and then the token and the authority are to be replaced", number, number)
+		return "", fmt.Errorf("%d is a head, and a head is not revoked as long as it is one: `eagleray heads remove %d` removes it, and its certificate counts no more then. Its folder has the key of the authority, so replace the token and the authority, too", number, number)
 	}
 	const why = "it was revoked"
 	if err := k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.Revoke(number, why, time.Now()) }); err != nil {
@@ -140,6 +140,16 @@ func (k *Keeper) revoke(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("its certificate does not count any more, and it cannot be declared dead now: %w", err)
 	}
 	return fmt.Sprintf("node %d (%s at %s)", number, known.Name, known.Address), nil
+}
+
+// RevokeHead takes its certificate from a head that was removed from the cluster. Once more is no error.
+func (k *Keeper) RevokeHead(ctx context.Context, number uint32) error {
+	if !k.Signs() || k.IsRevoked(number) {
+		return nil
+	}
+	return k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) {
+		return r.Revoke(number, "this head was removed", time.Now())
+	})
 }
 
 // headNumber is that of a head: process.HeadNumber.
@@ -189,6 +199,9 @@ func (k *Keeper) status(proved pki.Token, a linkmsg.AdminAnswer) linkmsg.AdminAn
 		if len(a.Nodes) < mostNodes {
 			a.Nodes = append(a.Nodes, linkmsg.AdminNode{Number: n.Number, Name: n.Name, Address: n.Address, Token: s.token, Heard: s.asked > 0, Current: s.have == ring.Version})
 		}
+	}
+	if k.o.Waits != nil && len(ring.Authorities) > 1 {
+		a.HeadsWait, _ = k.o.Waits(ring.Version)
 	}
 	for _, r := range ring.Revoked {
 		a.Revoked = append(a.Revoked, r.Number)

@@ -12,12 +12,13 @@
 // It takes three steps, which the head makes by itself. First all members accept both authorities. When all living nodes have said that
 // they do, the new one signs, and all get new certificates. When all have them, the old one is dropped, and each member closes its connections, which
 // begin anew at once with the new certificates: sessions resume, so nothing is lost. A node that does not answer delays a step until
-// it is dead. Each step is in the state, so the next head goes on.
+// it is dead, and another head that does not answer for 10 s. Each step is in the state, so the next head goes on. A head that has missed
+// steps is not let in by the others any more, so it asks them for the keyring as a process that joins does (Offered).
 //
 // # Revoking
 //
 // A number that was revoked gets no certificate and no connection, from no member: all of them are told, and close those that they have. It
-// is also declared dead. Its machine still knows the token, which is to be replaced, too.
+// is also declared dead. Its machine still knows the token, which is to be replaced, too. A head that was removed is revoked by the head that leads (RevokeHead).
 //
 // # Goroutines and locks
 //

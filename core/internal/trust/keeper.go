@@ -43,9 +43,10 @@ type Options struct {
 	Own      func() (pki.Token, error)
 	// IsHead reports whether a number is that of a head. Nil: there is one head, with number 0.
 	IsHead func(number uint32) bool
-	// Others reports whether all other heads have the keyring with that version. Nil: there are none.
-	Others func(version uint64) bool
-	Log    *slog.Logger
+	// Waits returns the heads that do not have the keyring with that version yet and that a step waits for, if this head knows that, because it leads.
+	// Nil: there are no other heads.
+	Waits func(version uint64) (list []uint32, known bool)
+	Log   *slog.Logger
 }
 
 // Keeper keeps the keyring of a cluster.
@@ -57,6 +58,7 @@ type Keeper struct {
 
 	mu    sync.Mutex
 	ring  *pki.Keyring
+	ahead bool // the keyring came from another head, and the state of this one does not show it yet
 	nodes map[uint32]*node
 	asked uint64        // the number of the last question to the nodes
 	heard chan struct{} // closed, and made anew, when a node has said something
@@ -210,6 +212,9 @@ func (k *Keeper) sign(request []byte, id pki.Identity) (cert []byte, authorities
 	if ring.Signer() == nil {
 		return nil, nil, ring.Version, nil
 	}
+	if id.Role != pki.RoleHead && id.Role != pki.RoleNode {
+		return nil, nil, 0, fmt.Errorf("there are no certificates for the role %q: heads sign for heads and for nodes, because no other process is a member of a cluster", id.Role)
+	}
 	cert, err = ring.Signer().Sign(request, id, time.Now())
 	return cert, ring.Certificates(), ring.Version, err
 }
@@ -225,19 +230,74 @@ func (k *Keeper) Serve(links Links) {
 	}
 }
 
-// Changed takes a change of the state that another head has made.
-func (k *Keeper) Changed() {
+// Changed takes a change of the state that another head has made. It reports whether the state has the keyring that counts here.
+func (k *Keeper) Changed() bool {
 	sealed, known := k.o.State.Setting(Setting)
 	if !known {
-		return
+		return false
 	}
-	var err error
-	for _, t := range append([]pki.Token{k.o.Token}, k.Tokens()...) {
-		var ring *pki.Keyring
-		if ring, err = pki.OpenKeyring(sealed, t); err == nil {
-			k.take(ring)
-			return
-		}
+	ring, err := k.open(sealed)
+	if err == nil {
+		k.take(ring)
+		return k.shown(ring)
+	}
+	if k.isAhead() {
+		k.o.Log.Info("the state of this head has keys of an earlier time; the present ones came from another head", "why", err)
+		return false
 	}
 	k.o.Log.Error("the keys of the cluster have changed, and this head cannot read them", "error", err)
+	return false
+}
+
+// open opens a keyring with the tokens that this head knows, and with those that are given.
+func (k *Keeper) open(sealed []byte, more ...pki.Token) (ring *pki.Keyring, err error) {
+	for _, t := range append(append(more, k.o.Token), k.Tokens()...) {
+		if ring, err = pki.OpenKeyring(sealed, t); err == nil {
+			return ring, nil
+		}
+	}
+	return nil, err
+}
+
+// shown notes that the state has a keyring, and reports whether it is not older than the one that counts.
+func (k *Keeper) shown(ring *pki.Keyring) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if ring.Version < k.ring.Version {
+		return false
+	}
+	k.ahead = false
+	return true
+}
+
+// isAhead reports whether the keyring came from another head, and the state does not show it yet.
+func (k *Keeper) isAhead() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ahead
+}
+
+// Ahead says that the keyring with which this head begins came from another head, so that its state may have an older one.
+func (k *Keeper) Ahead() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ahead = true
+}
+
+// Offered takes a keyring that another head has given, which has proved that token, if it is newer than the present one. It is for a head that the others
+// do not let in, because they have replaced the authority without it. It reports whether the keyring counts from now on.
+func (k *Keeper) Offered(sealed []byte, t pki.Token) (bool, error) {
+	ring, err := k.open(sealed, t)
+	if err != nil {
+		return false, err
+	}
+	if ring.Cluster != k.o.Cluster {
+		return false, fmt.Errorf("the keys are those of cluster %s, and this is %s", ring.Cluster, k.o.Cluster)
+	}
+	if ring.Version <= k.Version() {
+		return false, nil
+	}
+	k.Ahead()
+	k.take(ring)
+	return true, nil
 }

@@ -141,7 +141,11 @@ func (k *Keeper) living() (list []record.Node) {
 // current reports whether all living nodes have the present keyring, and returns what tells that one of them has said something.
 func (k *Keeper) current() (all bool, heard <-chan struct{}) {
 	version, all, heard := k.nodesHave(k.living())
-	return all && (k.o.Others == nil || k.o.Others(version)), heard
+	if all && k.o.Waits != nil {
+		waits, known := k.o.Waits(version)
+		all = known && len(waits) == 0
+	}
+	return all, heard
 }
 
 func (k *Keeper) nodesHave(living []record.Node) (version uint64, all bool, heard <-chan struct{}) {

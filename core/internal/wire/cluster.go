@@ -66,10 +66,27 @@ type NodeInfo struct {
 	Reason      string // why it is dead
 }
 
-// HeadState is whether a daemon hears the head of its cluster.
+// HeadState is whether a daemon hears the head of its cluster, and what it knows of all heads.
 type HeadState struct {
-	Away string // for how long it has not, and why; empty: it does, or has not noticed yet
+	Away  string // for how long it has not, and why; empty: it does, or has not noticed yet
+	Heads []HeadInfo
 }
+
+// HeadInfo is what a node knows of a head.
+type HeadInfo struct {
+	Number    uint32
+	Addresses []string // HOST:PORT
+	Role      string   // one of those below
+	Why       string   // why it is not healthy; empty: it is, as far as the node knows
+}
+
+// The roles of heads.
+const (
+	HeadLeads         = "leader"
+	HeadVotes         = "voter"
+	HeadStandsBy      = "standby"
+	HeadOfUnknownRole = "head" // no head that leads has said it
+)
 
 // Ending says why a daemon ends.
 type Ending struct {

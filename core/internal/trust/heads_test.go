@@ -1,0 +1,190 @@
+package trust
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/pki"
+)
+
+func TestOffered_NewerKeysOfTheCluster_AreTakenAndOthersAreNot(t *testing.T) {
+	token, next := pki.NewToken("here"), pki.NewToken("next")
+	w := newWorld(t, token)
+	away := w.open(token) // it does not hear of what follows
+	old, err := w.keeper.Sealed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []linkmsg.Admin{{Op: linkmsg.AdminRevoke, Node: "5"}, {Op: linkmsg.AdminAddToken, Token: next.Text(), From: "next"}} {
+		if _, err := w.admin(token, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.setOwn(next)
+	if _, err := w.admin(next, linkmsg.Admin{Op: linkmsg.AdminFinishToken}); err != nil {
+		t.Fatal(err)
+	}
+	present, err := w.keeper.Sealed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := pki.NewKeyring(pki.NewCluster(), next, false, w.keeper.now().Revoked[0].At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger.Version = 1 << 40
+	foreign, err := stranger.Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taken, err := away.Offered(foreign, next); taken || err == nil || !strings.Contains(err.Error(), "the keys are those of cluster") {
+		t.Errorf("keys of another cluster: %v, %v", taken, err)
+	}
+	if taken, err := away.Offered(present, token); taken || err == nil {
+		t.Errorf("keys without their token: %v, %v", taken, err)
+	}
+	if away.IsRevoked(5) || away.isAhead() {
+		t.Fatal("a refused keyring has changed something")
+	}
+	if taken, err := away.Offered(present, next); !taken || err != nil || !away.IsRevoked(5) || !away.isAhead() {
+		t.Fatalf("the present keys: %v, %v", taken, err)
+	}
+	if tokens := away.Tokens(); len(tokens) != 1 || tokens[0].Text() != next.Text() {
+		t.Errorf("it has %d tokens", len(tokens))
+	}
+	if dead, _ := w.links.ended(); !slices.Contains(dead, 5) {
+		t.Errorf("the connections of %v were ended", dead)
+	}
+	for name, sealed := range map[string][]byte{"older ones": old, "the same ones": present} {
+		if taken, err := away.Offered(sealed, token); taken || err != nil {
+			t.Errorf("%s: %v, %v", name, taken, err)
+		}
+	}
+}
+
+// A head that has its keys from another one reads its own log afterwards, in which the keys of an earlier time are.
+func TestChanged_StateIsBehindTheKeys_IsNotTakenAndNoError(t *testing.T) {
+	token, next := pki.NewToken("here"), pki.NewToken("next")
+	w := newWorld(t, token)
+	ring := w.keeper.now()
+	newer, err := ring.AddToken(next)
+	if err == nil {
+		newer, err = newer.KeepToken(next)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := newer.Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := w.state.Setting(Setting)
+	var logged bytes.Buffer
+	o := w.options(next, false)
+	o.State = &playedState{settings: map[string][]byte{Setting: sealed}}
+	o.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	k, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Ahead()
+	if err := o.State.PutSetting(t.Context(), Setting, before); err != nil {
+		t.Fatal(err)
+	}
+	if k.Changed() || k.Version() != newer.Version || strings.Contains(logged.String(), "level=ERROR") {
+		t.Errorf("it has version %d, and says %s", k.Version(), logged.String())
+	}
+	if err := o.State.PutSetting(t.Context(), Setting, sealed); err != nil {
+		t.Fatal(err)
+	}
+	if !k.Changed() || k.isAhead() {
+		t.Error("the state has caught up, and that is not seen")
+	}
+	if err := o.State.PutSetting(t.Context(), Setting, before); err != nil {
+		t.Fatal(err)
+	}
+	if k.Changed() || !strings.Contains(logged.String(), "level=ERROR") {
+		t.Errorf("keys that cannot be read are an error again: %s", logged.String())
+	}
+}
+
+func TestAuthority_HeadLacksTheKeys_StepWaitsAndSaysForWhom(t *testing.T) {
+	token := pki.NewToken("here")
+	w := newWorld(t, token)
+	waits, known := []uint32{4}, true
+	w.keeper.o.Waits = func(uint64) ([]uint32, bool) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return waits, known
+	}
+	a, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRotateAuthority})
+	if err != nil || !slices.Equal(a.HeadsWait, []uint32{4}) {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	set := func(list []uint32, leads bool) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		waits, known = list, leads
+	}
+	if all, _ := w.keeper.current(); all {
+		t.Error("a head lacks the keys, and nobody waits")
+	}
+	set(nil, false)
+	if all, _ := w.keeper.current(); all {
+		t.Error("a head that does not know goes on")
+	}
+	set(nil, true)
+	w.steps()
+	w.until("the old authority is dropped", func() bool { return len(w.keeper.now().Authorities) == 1 })
+	if a, err = w.admin(token, linkmsg.Admin{Op: linkmsg.AdminStatus}); err != nil || len(a.HeadsWait) != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestRevokeHead_RemovedHead_IsRevokedOnce(t *testing.T) {
+	token := pki.NewToken("here")
+	w := newWorld(t, token)
+	for range 2 {
+		if err := w.keeper.RevokeHead(t.Context(), 3); err != nil || !w.keeper.IsRevoked(3) {
+			t.Fatalf("it is not revoked: %v", err)
+		}
+	}
+	if n := w.keeper.Version(); n != 2 {
+		t.Errorf("the keys have version %d, must have 2", n)
+	}
+	open, err := Open(t.Context(), Options{State: &playedState{settings: map[string][]byte{}}, Cluster: w.cluster, Token: token, Insecure: true, Own: w.ownToken, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open.RevokeHead(t.Context(), 3); err != nil || open.IsRevoked(3) {
+		t.Errorf("without TLS there is nothing to revoke: %v", err)
+	}
+}
+
+func TestSign_RoleWithoutAProcess_GetsNoCertificate(t *testing.T) {
+	token := pki.NewToken("here")
+	w := newWorld(t, token)
+	keys, err := pki.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := keys.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := pki.Identity{Cluster: w.cluster, Generation: 1, Number: 6}
+	for role, signed := range map[pki.Role]bool{pki.RoleHead: true, pki.RoleNode: true, pki.RoleGateway: false, "": false} {
+		id.Role = role
+		cert, _, err := w.keeper.Sign(request, id)
+		if signed != (err == nil && cert != nil) {
+			t.Errorf("%q: a certificate of %d bytes, %v", role, len(cert), err)
+		}
+		if !signed && (err == nil || !strings.Contains(err.Error(), "there are no certificates for the role")) {
+			t.Errorf("%q: the error is %v", role, err)
+		}
+	}
+}
