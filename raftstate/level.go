@@ -11,9 +11,10 @@ import (
 //
 //	1  heads that vote, as of the first release with several of them
 //	2  the keys of Go programs (KeyWrite, KeyLeaseGrant, KeyLeaseEnd, KeyReign) and Mark
+//	3  large values as files of the heads (CodeBlob, ActorBlobs, KVBlob)
 //
 // A build with a new command raises Level, and names the command in levelOf. A level is never used again.
-const Level = 2
+const Level = 3
 
 // ErrLevel: a head of an older build does not know the command yet.
 var ErrLevel = fault.New(fault.BadRequest, "a head of the cluster is of an older release, which does not know this change: replace that head first (`eagleray heads list`)")
@@ -23,6 +24,8 @@ func levelOf(k Kind) int {
 	switch k {
 	case KindKeyWrite, KindKeyLeaseGrant, KindKeyLeaseEnd, KindKeyReign, KindMark:
 		return 2
+	case KindCodeBlob, KindActorBlobs, KindKVBlob:
+		return 3
 	}
 	return 1
 }

@@ -31,6 +31,8 @@ type Options struct {
 	Control func(number uint32) (*wire.Peer, error)
 	// Keys returns the version of the keyring that this head has.
 	Keys func() uint64
+	// Lacks returns how many large values this head is still to get from others. Nil: none.
+	Lacks func() int
 	// Stalled reports whether a write of the log takes too long. Nil: the log is in memory.
 	Stalled func() bool
 	Log     *slog.Logger

@@ -128,7 +128,10 @@ func (c *client) read(ctx context.Context, q call) {
 	}
 	a := reply{known: true}
 	if q.verb == get {
-		v, _ := r.GetKV(namespace, q.name)
+		v, _, err := r.GetKV(ctx, namespace, q.name)
+		if err != nil {
+			return // nothing was read
+		}
 		a.value = string(v)
 	} else if who, ok := r.ActorNamed(namespace, q.name); ok {
 		a.value = who.ID.String()
