@@ -54,6 +54,13 @@ func (s *Store) Begin(state State) {
 	s.state = state
 }
 
+// begun reports whether the Store has the state of its head.
+func (s *Store) begun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state != nil
+}
+
 // Follow gets what the state names and this head lacks, and removes what nothing names, until the context ends.
 func (s *Store) Follow(ctx context.Context) {
 	for ctx.Err() == nil {

@@ -64,6 +64,9 @@ func (s *Store) Put(ctx context.Context, value []byte) (record.HeldBlob, error) 
 	if err := x.Blob.Check(); err != nil {
 		return x, err
 	}
+	if s.room(x.Blob) != nil && s.begun() { // what nothing names any more makes room
+		s.sweep(ctx)
+	}
 	if err := s.begin(x); err != nil {
 		return x, err
 	}

@@ -235,6 +235,9 @@ func (s *Store) drop(t record.BlobTicket) {
 
 // install writes the file of a value. Write gives its bytes, whose hash is compared. It returns when the file is on the disk under its name.
 func (s *Store) install(b record.Blob, write func(io.Writer) error) error {
+	if err := s.room(b); err != nil {
+		return s.diskError(b, err)
+	}
 	f, err := os.CreateTemp(s.o.Dir, "*"+coming)
 	if err != nil {
 		return s.diskError(b, err)
@@ -278,12 +281,28 @@ func (s *Store) syncFolder() error {
 	return folder.Sync()
 }
 
+// spare is what a value leaves free on the disk: the log of the state, which is on the same one, has to go on.
+const spare = 8 << 20
+
+// room returns an error if a value would fill the disk.
+func (s *Store) room(b record.Blob) error {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(s.o.Dir, &disk); err != nil {
+		return fmt.Errorf("the free room on the disk of %s: %w", s.o.Dir, err)
+	}
+	if free := disk.Bavail * uint64(disk.Bsize); free < uint64(b.Size)+spare {
+		return fmt.Errorf("%d bytes are free: %w", free, syscall.ENOSPC)
+	}
+	return nil
+}
+
 // diskError gives an error of the disk a code, so that a program sees that the disk of a head is full.
 func (s *Store) diskError(b record.Blob, err error) error {
 	var disk *fs.PathError
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fault.New(fault.OutOfDisk, "the disk of a head is full, so %s cannot be kept, and nothing was changed: make room on it", b)
+		s.o.Log.Error("a large value of the cluster's state does not fit on the disk", "value", b.Hash, "bytes", b.Size, "folder", s.o.Dir, "error", err)
+		return fault.New(fault.OutOfDisk, "%s cannot be kept, since the disk is full on which a head has its state. Nothing was changed. Make room on that disk: the log of the head names it", b)
 	case errors.As(err, &disk):
 		return fmt.Errorf("keep %s: %w", b, err)
 	}
