@@ -135,7 +135,7 @@ def test_a_head_that_was_off_gets_what_it_lacks(tmp_path: Path) -> None:
         until(lambda: whole(folders[off]) == whole(folders[mine]))
         until(lambda: "3 of 3 voters are healthy" in mine("heads", "list"))
 
-        # A byte of each file of the head that leads is flipped. The actor starts again all the same, and the files are mended.
+        # A byte of each file of the head that leads is flipped. The actor starts again, and the files are mended.
         names = whole(folders[leader])
         for value in names:
             flip(folders[leader], value)
@@ -156,7 +156,9 @@ def test_a_head_that_was_off_gets_what_it_lacks(tmp_path: Path) -> None:
         said = off("heads", "recover", f"--state-dir={folders[off]}", "--yes")
         assert "lacks 1" in said and lost not in said and "is the only head now" in said, said
         off.start("--head", "--port=0", f"--token-file={heads.token}", *words)
-        with pytest.raises(AssertionError, match=f"no head of the cluster has this large value any more.*{damaged}|{damaged}"):
+        with pytest.raises(
+            AssertionError, match=f"no head of the cluster has this large value any more.*{damaged}|{damaged}"
+        ):
             off.python(ASKS.format(again=False))
         shutil.copy(folders[mine] / "blobs" / f"{damaged}.blob", folders[off] / "blobs")
 
@@ -204,7 +206,14 @@ def test_the_disk_of_the_head_is_full(tmp_path: Path) -> None:
     with Heads(0) as heads:
         node = Node(heads.mark)
         heads.nodes.append(node)
-        words = ("start", "--head", "--port=0", "--num-cpus=1", "--node-ip-address=127.0.0.1", f"--state-dir={tmp_path}")
+        words = (
+            "start",
+            "--head",
+            "--port=0",
+            "--num-cpus=1",
+            "--node-ip-address=127.0.0.1",
+            f"--state-dir={tmp_path}",
+        )
         mounted = f"mount -t tmpfs -o size=40m tmpfs {tmp_path} && exec {BINARY} {' '.join(words)}"
         done = subprocess.run(["unshare", "-m", "sh", "-c", mounted], env=node.env, capture_output=True, text=True)
         if "mount" in done.stderr:

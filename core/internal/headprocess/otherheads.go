@@ -2,6 +2,7 @@ package headprocess
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -65,7 +66,37 @@ func (o valueHeads) Heads() (list []blobs.Head, votes bool) {
 	for _, h := range all {
 		list = append(list, blobs.Head{Number: h.Number, Voter: h.Voter})
 	}
+	known := 0
+	for _, h := range list {
+		if h.Voter {
+			known++
+		}
+	}
+	if votes {
+		known++
+	}
+	for range o.voters() - known { // of whom the book does not know where they are: they count for the majority, and cannot be reached
+		list = append(list, blobs.Head{Voter: true})
+	}
 	return list, votes
+}
+
+// Dial implements blobs.Others.
+func (o valueHeads) Dial(ctx context.Context, number uint32) (net.Conn, error) {
+	if number == 0 {
+		return nil, errUnknownPlace
+	}
+	return o.otherHeads.Dial(ctx, number)
+}
+
+var errUnknownPlace = errors.New("nobody knows where this head is")
+
+// voters returns how many heads have a vote.
+func (o *otherHeads) voters() int {
+	if state := o.state.Load(); state != nil {
+		return state.Voters()
+	}
+	return 0
 }
 
 // askedWithin is how long a bulk connection may take to say what it is for.

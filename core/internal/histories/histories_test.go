@@ -153,10 +153,7 @@ func everything(n reader) string {
 	var b strings.Builder
 	for _, k := range n.KVKeys(namespace, "") {
 		v, _, err := n.GetKV(context.Background(), namespace, k)
-		if err != nil {
-			v = []byte(err.Error())
-		}
-		fmt.Fprintf(&b, "%s=%s ", k, v)
+		fmt.Fprintf(&b, "%s=%s ", k, valueText(v, err))
 	}
 	for _, name := range names {
 		if a, ok := n.ActorNamed(namespace, name); ok {
