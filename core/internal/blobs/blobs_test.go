@@ -262,3 +262,20 @@ func TestServe_WhatMakesNoSense_IsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Bytes that are not those of the hash are not kept, whoever brings them.
+func TestServe_OtherBytesThanTheHash_AreNotKept(t *testing.T) {
+	w := newWorld(t, 2)
+	x := record.HeldBlob{Blob: record.BlobOf([]byte("value")), Ticket: newTicket()}
+	c, err := w.heads[2].Dial(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := offer(c, x, []byte("other")); err == nil || !strings.Contains(err.Error(), "its hash is another one") {
+		t.Errorf("got %v", err)
+	}
+	if w.heads[1].hasFile(x.Blob) {
+		t.Error("the file is there")
+	}
+}
