@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -133,7 +135,7 @@ func (h *playedHead) Fresh(context.Context) error {
 }
 
 func (h *playedHead) Heads() (list []Head, votes bool) {
-	for n := range h.w.heads {
+	for _, n := range slices.Sorted(maps.Keys(h.w.heads)) { // in this order they are asked
 		if n != h.number {
 			list = append(list, Head{n, true})
 		}
