@@ -11,6 +11,9 @@ import (
 // putActor stores a changed actor and tells of it.
 func (m *Machine) putActor(a *record.Actor) {
 	m.releaseCode(a)
+	if old := m.actors[a.ID]; old != nil && old.Blobs != a.Blobs {
+		m.uncount(old.Blobs.List()...)
+	}
 	m.places.move(m.actors[a.ID], a)
 	m.actors[a.ID] = a
 	m.emit(record.Event{Kind: record.ActorEvent, Actor: a.Brief()})
@@ -33,17 +36,55 @@ func (m *Machine) current(id ids.Actor, incarnation uint64) (*record.Actor, Outc
 func (b *RegisterActor) kind() Kind      { return KindRegisterActor }
 func (b *RegisterActor) subject() string { return b.Actor.String() }
 func (b *RegisterActor) check() error {
-	if b.Actor.ID == (ids.Actor{}) {
-		return errors.New("the actor has no id")
+	if b.Actor.Blobs != nil {
+		return errors.New("it names large values, and nothing says that the heads have them")
 	}
-	if b.Actor.MaxRestarts < -1 {
-		return fmt.Errorf("max_restarts is %d, it must be -1 or more", b.Actor.MaxRestarts)
+	return checkNew(&b.Actor)
+}
+
+func (b *RegisterActor) apply(m *Machine) Result { return m.register(b.Actor) }
+
+func (b *ActorBlobs) kind() Kind                   { return KindActorBlobs }
+func (b *ActorBlobs) subject() string              { return b.Actor.String() }
+func (b *ActorBlobs) tickets() []record.BlobTicket { return b.Tickets }
+func (b *ActorBlobs) check() error {
+	list := b.Actor.Blobs.List()
+	if len(list) == 0 || len(b.Tickets) != len(list) {
+		return fmt.Errorf("%d tickets for %d large values", len(b.Tickets), len(list))
+	}
+	for _, x := range list {
+		if err := x.Check(); err != nil {
+			return err
+		}
+	}
+	return checkNew(&b.Actor)
+}
+
+func (b *ActorBlobs) apply(m *Machine) Result { return m.register(b.Actor) }
+
+// registered returns the record of an actor that a command is to add, nil if it adds none.
+func registered(b Body) *record.Actor {
+	switch b := b.(type) {
+	case *RegisterActor:
+		return &b.Actor
+	case *ActorBlobs:
+		return &b.Actor
 	}
 	return nil
 }
 
-func (b *RegisterActor) apply(m *Machine) Result {
-	a := b.Actor
+func checkNew(a *record.Actor) error {
+	if a.ID == (ids.Actor{}) {
+		return errors.New("the actor has no id")
+	}
+	if a.MaxRestarts < -1 {
+		return fmt.Errorf("max_restarts is %d, it must be -1 or more", a.MaxRestarts)
+	}
+	return nil
+}
+
+// register adds a PENDING actor.
+func (m *Machine) register(a record.Actor) Result {
 	if m.actors[a.ID] != nil {
 		return Result{Outcome: Exists}
 	}
@@ -56,7 +97,11 @@ func (b *RegisterActor) apply(m *Machine) Result {
 			return Result{Outcome: NameTaken, Actor: holder}
 		}
 	}
+	if o := m.count(a.Blobs.List()...); o != Done {
+		return Result{Outcome: o}
+	}
 	if !m.assignCode(a.ID, a.Code) {
+		m.uncount(a.Blobs.List()...)
 		return Result{Outcome: CodeLacks}
 	}
 	if a.Name != "" {
@@ -167,7 +212,7 @@ func (b *ActorDead) apply(m *Machine) Result {
 	next.State = record.ActorDead
 	next.Cause = b.Cause
 	next.EndedMs = b.AtMs
-	next.Spec, next.Meta, next.RunResources, next.Fallback, next.Home = nil, nil, nil, nil, nil
+	next.Spec, next.Meta, next.RunResources, next.Fallback, next.Home, next.Blobs = nil, nil, nil, nil, nil, nil
 	if a.Name != "" {
 		delete(m.names, name{a.Namespace, a.Name})
 	}

@@ -2,6 +2,7 @@ package raftstate
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
@@ -24,6 +25,9 @@ func (x Changes) do(ctx context.Context, b Body) error {
 
 // RegisterActor adds a PENDING actor.
 func (x Changes) RegisterActor(ctx context.Context, a record.Actor) error {
+	if n := x.n; a.Blobs == nil && (n.asBlob(len(a.Spec)) || n.asBlob(len(a.Meta)) || n.asBlob(len(a.Home))) {
+		return x.registerHeld(ctx, a)
+	}
 	return x.do(ctx, &RegisterActor{a})
 }
 
@@ -55,7 +59,19 @@ func (x Changes) ActorReleased(ctx context.Context, id ids.Actor) error {
 // PutCode brings a part of a class for an actor that is about to be registered,
 // and returns how many bytes of the class are there.
 func (x Changes) PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error) {
-	r, err := x.Apply(ctx, Command{Body: &CodePart{object, a, size, offset, data, node}})
+	part := &CodePart{object, a, size, offset, data, node}
+	if !x.n.asBlob(len(data)) {
+		r, err := x.Apply(ctx, Command{Body: part})
+		return uint64(r.Count), err
+	}
+	if err := part.check(); err != nil {
+		return 0, fmt.Errorf("%s: %w: %w", part.subject(), record.ErrInvalid, err)
+	}
+	held, err := x.n.hold(ctx, part.subject(), data)
+	if err != nil {
+		return 0, err
+	}
+	r, err := x.applyHeld(ctx, &CodeBlob{object, a, size, offset, held, node})
 	return uint64(r.Count), err
 }
 
@@ -66,9 +82,23 @@ func (x Changes) DropCode(ctx context.Context, a ids.Actor) error {
 
 // Code returns what is kept of a class from an offset on, up to the end of a
 // part, and the size of the whole.
-func (n *Node) Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool) {
-	n.fsm.view(func(m *Machine) { data, size, ok = m.Code(object, offset) })
-	return data, size, ok
+func (n *Node) Code(ctx context.Context, object ids.Object, offset uint64) (data []byte, size uint64, ok bool, err error) {
+	for {
+		var part, now held
+		var at uint64
+		n.fsm.view(func(m *Machine) { part, at, size, ok = m.codePart(object, offset) })
+		if !ok || part.size() == 0 {
+			return nil, size, ok, nil
+		}
+		data, err := n.get(ctx, part)
+		if err == nil {
+			return data[at:], size, true, nil
+		}
+		n.fsm.view(func(m *Machine) { now, _, _, _ = m.codePart(object, offset) })
+		if !again(err, part, now) {
+			return nil, 0, false, fmt.Errorf("the class in object %s: %w", object, err)
+		}
+	}
 }
 
 // Actor returns an actor's record, dead ones too.
@@ -147,7 +177,16 @@ func (n *Node) ListJobs() (list []record.Job) {
 
 // PutKV stores a value and reports whether the key is new.
 func (x Changes) PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (bool, error) {
-	r, err := x.Apply(ctx, Command{Body: &KVPut{namespace, key, value, overwrite}})
+	put := &KVPut{namespace, key, value, overwrite}
+	if !x.n.asBlob(len(value)) {
+		r, err := x.Apply(ctx, Command{Body: put})
+		return r.Count == 1, err
+	}
+	held, err := x.n.hold(ctx, put.subject(), value)
+	if err != nil {
+		return false, err
+	}
+	r, err := x.applyHeld(ctx, &KVBlob{namespace, key, held, overwrite})
 	return r.Count == 1, err
 }
 
@@ -157,10 +196,23 @@ func (x Changes) DelKV(ctx context.Context, namespace, key string, prefix bool) 
 	return r.Count, err
 }
 
-// GetKV returns a value.
-func (n *Node) GetKV(namespace, key string) (v []byte, ok bool) {
-	n.fsm.view(func(m *Machine) { v, ok = m.GetKV(namespace, key) })
-	return v, ok
+// GetKV returns a value. A large value is read from the disk, and comes from another head if this one lacks it.
+func (n *Node) GetKV(ctx context.Context, namespace, key string) (value []byte, ok bool, err error) {
+	for {
+		var v, now held
+		n.fsm.view(func(m *Machine) { v, ok = m.kv[namespace][key] })
+		if !ok {
+			return nil, false, nil
+		}
+		value, err := n.get(ctx, v)
+		if err == nil {
+			return value, true, nil
+		}
+		n.fsm.view(func(m *Machine) { now = m.kv[namespace][key] })
+		if !again(err, v, now) {
+			return nil, false, fmt.Errorf("key %q: %w", key, err)
+		}
+	}
 }
 
 // KVKeys returns the keys that begin with prefix, in order.

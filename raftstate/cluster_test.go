@@ -111,7 +111,7 @@ func (c *cluster) put(n *Node, key string) {
 		c.t.Fatalf("member %s: %v", n.opts.ID, err)
 	}
 	// What a member wrote it can read.
-	if v, ok := n.GetKV("ns", key); !ok || string(v) != key {
+	if v, ok := valueOf(c.t, n, "ns", key); !ok || string(v) != key {
 		c.t.Errorf("member %s reads %q after its write", n.opts.ID, v)
 	}
 }
@@ -171,7 +171,7 @@ func TestCluster_LeaderLost_WritesGoOnAndNothingIsLost(t *testing.T) {
 		t.Errorf("%d different numbers", len(seen))
 	}
 	for i := range 20 {
-		if _, ok := first.GetKV("ns", fmt.Sprint("before", i)); !ok {
+		if _, ok := valueOf(t, first, "ns", fmt.Sprint("before", i)); !ok {
 			t.Errorf("write %d is lost", i)
 		}
 	}

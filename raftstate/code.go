@@ -33,9 +33,9 @@ var ErrCodeIncomplete = fault.New(fault.BadRequest, "the cluster does not have t
 // code is the copy of one object. It never changes: a new part makes a new code.
 type code struct {
 	size  uint64
-	have  uint64   // bytes of parts
-	parts [][]byte // in order
-	users int      // actors that need it, registered or about to be
+	have  uint64 // bytes of parts
+	parts []held // in order
+	users int    // actors that need it, registered or about to be
 }
 
 // pendingCode lists the objects that an actor needs that is about to be registered. It never
@@ -53,6 +53,9 @@ func (m *Machine) countCodeUser(object ids.Object, by int) {
 		return
 	}
 	m.codeBytes -= next.size
+	for _, part := range next.parts {
+		m.uncount(part.list()...)
+	}
 	delete(m.code, object)
 }
 
@@ -102,19 +105,49 @@ func (m *Machine) releaseCode(a *record.Actor) {
 
 func (b *CodePart) kind() Kind      { return KindCodePart }
 func (b *CodePart) subject() string { return "class in object " + b.Object.String() }
-func (b *CodePart) check() error {
+func (b *CodePart) check() error    { return b.at().check(len(b.Data)) }
+
+func (b *CodePart) at() codeAt { return codeAt{b.Object, b.Actor, b.Size, b.Offset, b.Node} }
+
+func (b *CodePart) apply(m *Machine) Result { return m.putCode(b.at(), held{data: b.Data}) }
+
+func (b *CodeBlob) kind() Kind      { return KindCodeBlob }
+func (b *CodeBlob) subject() string { return "class in object " + b.Object.String() }
+func (b *CodeBlob) check() error {
+	if err := b.Part.Blob.Check(); err != nil {
+		return err
+	}
+	return b.at().check(int(b.Part.Blob.Size))
+}
+func (b *CodeBlob) tickets() []record.BlobTicket { return []record.BlobTicket{b.Part.Ticket} }
+
+func (b *CodeBlob) at() codeAt { return codeAt{b.Object, b.Actor, b.Size, b.Offset, b.Node} }
+
+func (b *CodeBlob) apply(m *Machine) Result { return m.putCode(b.at(), held{blob: &b.Part.Blob}) }
+
+// codeAt says where a part belongs.
+type codeAt struct {
+	Object ids.Object
+	Actor  ids.Actor
+	Size   uint64
+	Offset uint64
+	Node   ids.Node
+}
+
+func (b codeAt) check(part int) error {
 	switch {
 	case b.Actor == (ids.Actor{}):
 		return errors.New("the actor has no id")
-	case len(b.Data) > MaxCodePart:
-		return fmt.Errorf("a part has %d bytes, at most %d are allowed", len(b.Data), MaxCodePart)
-	case b.Size == 0 || b.Offset > b.Size || uint64(len(b.Data)) > b.Size-b.Offset:
-		return fmt.Errorf("a part of %d bytes at %d is outside of the %d bytes", len(b.Data), b.Offset, b.Size)
+	case part > MaxCodePart:
+		return fmt.Errorf("a part has %d bytes, at most %d are allowed", part, MaxCodePart)
+	case b.Size == 0 || b.Offset > b.Size || uint64(part) > b.Size-b.Offset:
+		return fmt.Errorf("a part of %d bytes at %d is outside of the %d bytes", part, b.Offset, b.Size)
 	}
 	return nil
 }
 
-func (b *CodePart) apply(m *Machine) Result {
+// putCode takes a part of a class.
+func (m *Machine) putCode(b codeAt, part held) Result {
 	if m.actors[b.Actor] != nil {
 		return Result{Outcome: Exists}
 	}
@@ -125,20 +158,29 @@ func (b *CodePart) apply(m *Machine) Result {
 	switch {
 	case c == nil && b.Size > MaxCodeBytes-m.codeBytes:
 		return Result{Outcome: CodeFull}
-	case c == nil:
-		c = &code{size: b.Size}
-		m.codeBytes += b.Size
-	case c.size != b.Size:
+	case c != nil && c.size != b.Size:
 		return Result{Outcome: Invalid}
 	}
-	next := *c
+	next := code{size: b.Size}
+	if c != nil {
+		next = *c
+	}
+	isNext := b.Offset == next.have && part.size() > 0 // else another process has brought this part before
+	if isNext {
+		if o := m.count(part.list()...); o != Done {
+			return Result{Outcome: o}
+		}
+	}
+	if c == nil {
+		m.codeBytes += b.Size
+	}
 	if use := m.pendingCode[b.Actor]; !slices.Contains(use.objects, b.Object) {
 		m.pendingCode[b.Actor] = pendingCode{b.Node, append(slices.Clip(use.objects), b.Object)}
 		next.users++
 	}
-	if b.Offset == next.have && len(b.Data) > 0 { // else another process has brought this part before
-		next.parts = append(slices.Clip(next.parts), b.Data)
-		next.have += uint64(len(b.Data))
+	if isNext {
+		next.parts = append(slices.Clip(next.parts), part)
+		next.have += part.size()
 	}
 	m.code[b.Object] = &next
 	return Result{Count: int(next.have)}
@@ -153,20 +195,19 @@ func (b *CodeDrop) apply(m *Machine) Result {
 	return Result{}
 }
 
-// Code returns what is kept of an object from an offset on, up to the end of a
-// part, and the size of the whole.
-func (m *Machine) Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool) {
+// codePart returns the part of an object in which an offset is, the offset in that part, and the size of the whole.
+func (m *Machine) codePart(object ids.Object, offset uint64) (part held, at, size uint64, ok bool) {
 	c := m.code[object]
 	if c == nil || c.have < c.size {
-		return nil, 0, false
+		return held{}, 0, 0, false
 	}
 	for _, part := range c.parts {
-		if offset < uint64(len(part)) {
-			return part[offset:], c.size, true
+		if offset < part.size() {
+			return part, offset, c.size, true
 		}
-		offset -= uint64(len(part))
+		offset -= part.size()
 	}
-	return nil, c.size, true
+	return held{}, 0, c.size, true
 }
 
 // imageCodePart is a part of the code in a snapshot. The parts of an object come in order, and a part without data when there
@@ -175,6 +216,13 @@ type imageCodePart struct {
 	Object ids.Object `msgpack:"o"`
 	Size   uint64     `msgpack:"s"` // of the whole
 	Data   []byte     `msgpack:"d"`
+}
+
+// imageCodeBlob is a part of the code in a snapshot that the heads keep as a file.
+type imageCodeBlob struct {
+	Object ids.Object  `msgpack:"o"`
+	Size   uint64      `msgpack:"s"` // of the whole
+	Part   record.Blob `msgpack:"p"`
 }
 
 type imageCodeFor struct {
@@ -191,7 +239,11 @@ func (m *Machine) writeCode(w *imageWriter) {
 			w.add(imagePart, &imageCodePart{object, c.size, nil})
 		}
 		for _, part := range c.parts {
-			w.add(imagePart, &imageCodePart{object, c.size, part})
+			if part.blob != nil {
+				w.add(imagePartBlob, &imageCodeBlob{object, c.size, *part.blob})
+			} else {
+				w.add(imagePart, &imageCodePart{object, c.size, part.data})
+			}
 		}
 	}
 	for _, a := range sortedIDs(maps.Keys(m.pendingCode), func(id ids.Actor) []byte { return id[:] }) {
@@ -202,18 +254,30 @@ func (m *Machine) writeCode(w *imageWriter) {
 
 // restoreCode takes a part of a snapshot.
 func (m *Machine) restoreCode(p *imageCodePart) error {
-	c := m.code[p.Object]
+	return m.restorePart(p.Object, p.Size, held{data: p.Data})
+}
+
+// restoreCodeBlob takes a part of a snapshot that the heads keep as a file.
+func (m *Machine) restoreCodeBlob(p *imageCodeBlob) error {
+	if err := m.restoreBlobs(p.Part); err != nil {
+		return err
+	}
+	return m.restorePart(p.Object, p.Size, held{blob: &p.Part})
+}
+
+func (m *Machine) restorePart(object ids.Object, size uint64, part held) error {
+	c := m.code[object]
 	if c == nil {
-		c = &code{size: p.Size}
-		m.code[p.Object] = c
-		m.codeBytes += p.Size
+		c = &code{size: size}
+		m.code[object] = c
+		m.codeBytes += size
 	}
-	if c.size != p.Size || uint64(len(p.Data)) > c.size-c.have {
-		return fmt.Errorf("a part of object %s has %d bytes of %d, and %d of %d are there", p.Object, len(p.Data), p.Size, c.have, c.size)
+	if c.size != size || part.size() > c.size-c.have {
+		return fmt.Errorf("a part of object %s has %d bytes of %d, and %d of %d are there", object, part.size(), size, c.have, c.size)
 	}
-	if len(p.Data) > 0 {
-		c.parts = append(c.parts, p.Data)
-		c.have += uint64(len(p.Data))
+	if part.size() > 0 {
+		c.parts = append(c.parts, part)
+		c.have += part.size()
 	}
 	return nil
 }

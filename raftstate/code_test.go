@@ -38,10 +38,10 @@ func checkCode(t *testing.T, m *Machine) {
 	for object, c := range m.code {
 		have := uint64(0)
 		for _, part := range c.parts {
-			if len(part) == 0 {
+			if part.size() == 0 {
 				t.Fatalf("class %s has an empty part", object)
 			}
-			have += uint64(len(part))
+			have += part.size()
 		}
 		if c.users == 0 || c.users != users[object] || c.have != have || c.have > c.size {
 			t.Fatalf("class %s: %d users of %d, %d bytes of %d", object, c.users, users[object], have, c.size)
@@ -81,7 +81,7 @@ func TestNode_Code_ComesBackAsItCame(t *testing.T) {
 	n := openLone(t)
 	actor, object, whole := ids.Actor{1}, ids.Object{1}, []byte("0123456789")
 	for at := 0; at < len(whole); at += 3 { // the last part is a single byte
-		if _, _, ok := n.Code(object, 0); ok {
+		if _, _, ok, err := n.Code(testContext(t), object, 0); ok || err != nil {
 			t.Fatal("a class is given that is not there whole")
 		}
 		have, err := n.PutCode(testContext(t), ids.Node{1}, actor, object, 10, uint64(at), whole[at:min(at+3, 10)])
@@ -92,8 +92,8 @@ func TestNode_Code_ComesBackAsItCame(t *testing.T) {
 	for at := range 10 {
 		var got []byte
 		for len(got) < 10-at {
-			data, size, ok := n.Code(object, uint64(at+len(got)))
-			if !ok || size != 10 || len(data) == 0 {
+			data, size, ok, err := n.Code(testContext(t), object, uint64(at+len(got)))
+			if !ok || err != nil || size != 10 || len(data) == 0 {
 				t.Fatal(data, size, ok)
 			}
 			got = append(got, data...)
@@ -102,7 +102,7 @@ func TestNode_Code_ComesBackAsItCame(t *testing.T) {
 			t.Errorf("from %d: got %q", at, got)
 		}
 	}
-	if data, _, ok := n.Code(object, 10); !ok || len(data) != 0 {
+	if data, _, ok, err := n.Code(testContext(t), object, 10); !ok || err != nil || len(data) != 0 {
 		t.Errorf("behind the end: got %q, %v", data, ok)
 	}
 }

@@ -23,8 +23,11 @@ const (
 	KindActorReleased   Kind = 25
 	KindCodePart        Kind = 26
 	KindCodeDrop        Kind = 27
+	KindCodeBlob        Kind = 28
+	KindActorBlobs      Kind = 29
 	KindKVPut           Kind = 40
 	KindKVDel           Kind = 41
+	KindKVBlob          Kind = 42
 	KindSettingPut      Kind = 50
 	KindSettingDel      Kind = 51
 	KindKeyWrite        Kind = 60
@@ -106,6 +109,12 @@ type RegisterActor struct {
 	Actor record.Actor `msgpack:"actor"`
 }
 
+// ActorBlobs is RegisterActor for a record with large values, which Actor.Blobs names.
+type ActorBlobs struct {
+	Actor   record.Actor        `msgpack:"actor"`
+	Tickets []record.BlobTicket `msgpack:"tickets"`
+}
+
 // ActorPlaced notes the node on which an incarnation is being started.
 type ActorPlaced struct {
 	Instance record.Instance `msgpack:"inst"`
@@ -149,6 +158,16 @@ type CodePart struct {
 	Node   ids.Node   `msgpack:"node"` // of the creator: with its death the actor is not registered any more
 }
 
+// CodeBlob is CodePart with a part that the heads keep as a file.
+type CodeBlob struct {
+	Object ids.Object      `msgpack:"obj"`
+	Actor  ids.Actor       `msgpack:"actor"`
+	Size   uint64          `msgpack:"size"` // of the whole
+	Offset uint64          `msgpack:"off"`
+	Part   record.HeldBlob `msgpack:"part"`
+	Node   ids.Node        `msgpack:"node"`
+}
+
 // CodeDrop says that the actor will not be registered.
 type CodeDrop struct {
 	Actor ids.Actor `msgpack:"actor"`
@@ -160,6 +179,14 @@ type KVPut struct {
 	Key       string `msgpack:"key"`
 	Value     []byte `msgpack:"val"`
 	Overwrite bool   `msgpack:"over"`
+}
+
+// KVBlob is KVPut of a large value, which the heads keep as a file.
+type KVBlob struct {
+	Namespace string          `msgpack:"ns"`
+	Key       string          `msgpack:"key"`
+	Value     record.HeldBlob `msgpack:"val"`
+	Overwrite bool            `msgpack:"over"`
 }
 
 // KVDel deletes a key or, with Prefix, all keys that begin with it;
@@ -210,10 +237,16 @@ func newBody(k Kind) Body {
 		return &CodePart{}
 	case KindCodeDrop:
 		return &CodeDrop{}
+	case KindCodeBlob:
+		return &CodeBlob{}
+	case KindActorBlobs:
+		return &ActorBlobs{}
 	case KindKVPut:
 		return &KVPut{}
 	case KindKVDel:
 		return &KVDel{}
+	case KindKVBlob:
+		return &KVBlob{}
 	case KindSettingPut:
 		return &SettingPut{}
 	case KindSettingDel:

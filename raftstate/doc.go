@@ -6,6 +6,7 @@
 //
 //	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, requests, lead, client)
 //	Reign    what a leader decides, and fresh reads; who the members are   (reign, members)
+//	Blobs    large values, which are files of the heads   (blobs)
 //	Fresh    reads that show everything that was committed before   (mark)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, internal/ring)
 //	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, dedup, results, image)
@@ -38,8 +39,15 @@
 // holds is as the last acknowledgement says. Node.Failed is closed when a member has stopped by itself.
 //
 // A command has at most MaxCommandBytes. The class of a detached actor may be larger, and
-// comes in parts of MaxCodePart bytes. Content-addressed blobs, which keep values over
-// 64 KiB out of the log, come with several heads.
+// comes in parts of MaxCodePart bytes.
+//
+// # Large values
+//
+// A value of record.MinBlobBytes and more is a file of the heads, if Options.Blobs is there: an internal key-value, a part of a class, and Spec, Meta and Home of an actor (blobs). The
+// file is on the disks of a majority before the command is proposed, and commands, records and snapshots have the hash and the size only. The machine counts how many records name a
+// value. The counts follow from the records: a snapshot does not have them. A file that nothing names is removed by Options.Blobs, which is told of each
+// applied command that names files, and of each change of what is named. While a head of a level below 3 takes part, large values are in the commands, as they are in a member without Options.Blobs; such
+// values stay where they are. Actor and ActorNamed give records without large values, and WholeActor reads them. GetKV, Code and WholeActor may wait for another member.
 //
 // A command of a Reign names its term, and changes nothing in the log of a later term. A leader that was stopped, and that others have
 // replaced meanwhile, cannot change the state with what it had decided before.

@@ -29,6 +29,7 @@ type fsm struct {
 	maxBytes   int
 
 	ring    *ring.Ring
+	blobs   Blobs         // nil: no large values
 	discard bool          // snapshots only shorten the log; nobody reads them
 	compact chan struct{} // buffered by one: the log is long enough for a snapshot
 	failed  chan struct{} // closed when broken is set
@@ -36,7 +37,7 @@ type fsm struct {
 
 func newFSM(o Options, discard bool) *fsm {
 	return &fsm{
-		machine: NewMachine(), level: cmp.Or(o.level, Level), watches: map[*keyWatch]struct{}{}, ring: ring.New(o.KeptEvents), discard: discard,
+		machine: NewMachine(), level: cmp.Or(o.level, Level), watches: map[*keyWatch]struct{}{}, ring: ring.New(o.KeptEvents), blobs: o.Blobs, discard: discard,
 		maxEntries: o.CompactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
@@ -61,10 +62,11 @@ func (f *fsm) Apply(l *raft.Log) any {
 	}
 	if c.Term != 0 && c.Term != l.Term && !strikes(noFence) {
 		f.machine.index = l.Index
+		f.tell(c.Body, false)
 		f.wake()
 		return answer{err: ErrDeposed}
 	}
-	before := f.machine.keys.Seq()
+	before, moves := f.machine.keys.Seq(), f.machine.blobs.moves
 	result, events := f.machine.Apply(l.Index, c)
 	if _, is := c.Body.(*SettingPut); is {
 		if err := tooNew(f.machine, f.level); err != nil {
@@ -72,6 +74,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 			return answer{err: f.broken}
 		}
 	}
+	f.tell(c.Body, f.machine.blobs.moves != moves)
 	f.ring.Add(events)
 	f.wake()
 	if f.machine.keys.Seq() != before {
@@ -86,6 +89,18 @@ func (f *fsm) breaks(why error) {
 	if f.broken == nil {
 		f.broken = why
 		close(f.failed)
+	}
+}
+
+// tell tells the place of large values that a command with values is applied, or that others are named than before; the lock is held.
+func (f *fsm) tell(b Body, moved bool) {
+	if f.blobs == nil {
+		return
+	}
+	if t, some := b.(ticketed); some {
+		f.blobs.Applied(t.tickets()...)
+	} else if moved {
+		f.blobs.Applied()
 	}
 }
 
@@ -141,6 +156,9 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	}
 	f.machine = m
 	f.ring.Reset(m.seq)
+	if f.blobs != nil {
+		f.blobs.Applied()
+	}
 	f.wake()
 	f.wakeAllWatches()
 	return nil

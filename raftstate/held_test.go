@@ -132,7 +132,7 @@ func TestNode_Watch_LeadsOnlyWhenItsStateIsWhole(t *testing.T) {
 	if err := within(t, "it leads", leads); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := n.GetKV("ns", "2"); !ok {
+	if _, ok := valueOf(t, n, "ns", "2"); !ok {
 		t.Error("the last command is not applied")
 	}
 }
@@ -170,7 +170,7 @@ func TestNode_ContextEndsDuringACommand_ReturnsAtOnce(t *testing.T) {
 	if _, err := n.PutKV(testContext(t), "ns", "after", nil, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := n.GetKV("ns", "k"); !ok {
+	if _, ok := valueOf(t, n, "ns", "k"); !ok {
 		t.Error("the command that had left was dropped")
 	}
 }

@@ -93,6 +93,11 @@ const (
 	imageKeyLease  imageKind = 13 // record.KeyLease
 	imageKey       imageKind = 14 // record.KeyPair
 	imageKeyChange imageKind = 15 // record.KeyChange
+
+	// Records that name large values.
+	imageActorBlobs imageKind = 16 // record.Actor
+	imagePartBlob   imageKind = 17 // imageCodeBlob
+	imageKVBlob     imageKind = 18 // imageBlobValue
 )
 
 // imageVersions has the version of each kind's body. It is raised when a member that does not know the new fields would
@@ -101,6 +106,7 @@ const (
 var imageVersions = map[imageKind]uint64{
 	imageStart: 1, imageNode: 1, imageJob: 1, imageActor: 1, imageOver: 1, imagePart: 1, imagePending: 1, imageKV: 1, imageSetting: 1,
 	imageAsker: 1, imageEnd: 1, imageSpace: 1, imageKeyLease: 1, imageKey: 1, imageKeyChange: 1,
+	imageActorBlobs: 1, imagePartBlob: 1, imageKVBlob: 1,
 }
 
 type imageFirst struct {
@@ -121,6 +127,12 @@ type imageValue struct {
 	Namespace string `msgpack:"ns,omitempty"`
 	Key       string `msgpack:"k"`
 	Value     []byte `msgpack:"v"`
+}
+
+type imageBlobValue struct {
+	Namespace string      `msgpack:"ns,omitempty"`
+	Key       string      `msgpack:"k"`
+	Value     record.Blob `msgpack:"v"`
 }
 
 type imageKeys struct {
@@ -201,13 +213,21 @@ func (m *Machine) writeRecords(out io.Writer) error {
 		w.add(imageJob, m.jobs[id])
 	}
 	for _, id := range sortedIDs(maps.Keys(m.actors), func(id ids.Actor) []byte { return id[:] }) {
-		w.add(imageActor, m.actors[id])
+		kind := imageActor
+		if m.actors[id].Blobs != nil {
+			kind = imageActorBlobs // a member that does not know large values refuses it
+		}
+		w.add(kind, m.actors[id])
 	}
 	w.add(imageOver, &imageEnded{m.deadNodes, m.endedJobs, m.deadActors})
 	m.writeCode(w)
 	for _, ns := range slices.Sorted(maps.Keys(m.kv)) {
 		for _, k := range slices.Sorted(maps.Keys(m.kv[ns])) {
-			w.add(imageKV, &imageValue{ns, k, m.kv[ns][k]})
+			if v := m.kv[ns][k]; v.blob != nil {
+				w.add(imageKVBlob, &imageBlobValue{ns, k, *v.blob})
+			} else {
+				w.add(imageKV, &imageValue{ns, k, v.data})
+			}
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(m.settings)) {
@@ -358,16 +378,20 @@ func (b *imageBuilder) take(k imageKind, d *msgpack.Decoder) error {
 		return decodeThen(d, b.node)
 	case imageJob:
 		return decodeThen(d, b.job)
-	case imageActor:
+	case imageActor, imageActorBlobs:
 		return decodeThen(d, b.actor)
 	case imageOver:
 		return decodeThen(d, b.over)
 	case imagePart:
 		return decodeThen(d, b.m.restoreCode)
+	case imagePartBlob:
+		return decodeThen(d, b.m.restoreCodeBlob)
 	case imagePending:
 		return decodeThen(d, b.codeFor)
 	case imageKV:
 		return decodeThen(d, b.kv)
+	case imageKVBlob:
+		return decodeThen(d, b.kvBlob)
 	case imageSetting:
 		return decodeThen(d, b.setting)
 	case imageAsker:
@@ -436,6 +460,9 @@ func (b *imageBuilder) actor(a *record.Actor) error {
 	if m.actors[a.ID] != nil {
 		return fmt.Errorf("actor %s is there twice", a.ID)
 	}
+	if err := m.restoreBlobs(a.Blobs.List()...); err != nil {
+		return err
+	}
 	m.places.move(nil, a)
 	m.actors[a.ID] = a
 	if a.Name != "" && a.Live() {
@@ -455,12 +482,26 @@ func (b *imageBuilder) codeFor(p *imageCodeFor) error {
 }
 
 func (b *imageBuilder) kv(v *imageValue) error {
-	keys := b.m.kv[v.Namespace]
-	if keys == nil {
-		keys = map[string][]byte{}
-		b.m.kv[v.Namespace] = keys
+	return b.putKV(v.Namespace, v.Key, held{data: value(v.Value)})
+}
+
+func (b *imageBuilder) kvBlob(v *imageBlobValue) error {
+	if err := b.m.restoreBlobs(v.Value); err != nil {
+		return err
 	}
-	keys[v.Key] = value(v.Value)
+	return b.putKV(v.Namespace, v.Key, held{blob: &v.Value})
+}
+
+func (b *imageBuilder) putKV(namespace, key string, v held) error {
+	keys := b.m.kv[namespace]
+	if keys == nil {
+		keys = map[string]held{}
+		b.m.kv[namespace] = keys
+	}
+	if _, twice := keys[key]; twice {
+		return fmt.Errorf("key %q is there twice", key)
+	}
+	keys[key] = v
 	return nil
 }
 

@@ -33,7 +33,7 @@ type Machine struct {
 	names    map[name]ids.Actor   // of live actors
 	places   actorIndex           // of all actors
 	code     map[ids.Object]*code // large classes
-	kv       map[string]map[string][]byte
+	kv       map[string]map[string]held
 	settings map[string][]byte
 	keys     *keyspace.Space // of Go programs
 
@@ -41,6 +41,8 @@ type Machine struct {
 	deadNodes  []ids.Node
 	endedJobs  []ids.Job
 	deadActors []ids.Actor
+
+	blobs blobCounts // of records that name large values
 
 	codeBytes   uint64                    // sizes of code together
 	pendingCode map[ids.Actor]pendingCode // of actors that are about to be registered
@@ -60,7 +62,8 @@ func NewMachine() *Machine {
 		places:      newActorIndex(),
 		code:        map[ids.Object]*code{},
 		pendingCode: map[ids.Actor]pendingCode{},
-		kv:          map[string]map[string][]byte{},
+		kv:          map[string]map[string]held{},
+		blobs:       blobCounts{uses: map[record.BlobHash]blobUse{}},
 		settings:    map[string][]byte{},
 		keys:        keyspace.New(),
 		dedup:       newDedup(),
@@ -97,11 +100,12 @@ func (m *Machine) clone() *Machine {
 	c.actors = maps.Clone(m.actors)
 	c.names, c.places = nil, actorIndex{} // derived from actors
 	c.code, c.pendingCode = maps.Clone(m.code), maps.Clone(m.pendingCode)
-	c.kv = make(map[string]map[string][]byte, len(m.kv))
+	c.kv = make(map[string]map[string]held, len(m.kv))
 	for ns, keys := range m.kv {
 		c.kv[ns] = maps.Clone(keys)
 	}
 	c.settings = maps.Clone(m.settings)
+	c.blobs.uses = nil // derived from the records
 	c.keys = m.keys.Clone()
 	c.deadNodes = append([]ids.Node(nil), m.deadNodes...)
 	c.endedJobs = append([]ids.Job(nil), m.endedJobs...)

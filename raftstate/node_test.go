@@ -90,7 +90,7 @@ func TestNode_ContextEnded_IsNotApplied(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || errors.Is(err, record.ErrMayHaveBeenApplied) {
 		t.Errorf("got %v", err)
 	}
-	if _, ok := n.GetKV("ns", "k"); ok {
+	if _, ok := valueOf(t, n, "ns", "k"); ok {
 		t.Error("it was applied")
 	}
 }
@@ -185,7 +185,7 @@ func TestNode_OpenedAgainOnItsStores_GoesOn(t *testing.T) {
 			if added, err := n.PutKV(ctx, "ns", k, nil, false); err != nil || added {
 				t.Fatalf("round %d: key %s is gone, %v", round, k, err)
 			}
-			if got, ok := n.GetKV("ns", k); !ok || string(got) != v {
+			if got, ok := valueOf(t, n, "ns", k); !ok || string(got) != v {
 				t.Fatalf("round %d: got %s=%q", round, k, got)
 			}
 		}
@@ -294,7 +294,7 @@ func TestNode_NamedRequestIsRepeated_IsAppliedOnce(t *testing.T) {
 	if added, err := n.PutKV(first.With(ctx), "ns", "key", []byte("a"), false); err != nil || !added {
 		t.Errorf("the first request, after a restart: got %v, %v", added, err)
 	}
-	if v, _ := n.GetKV("ns", "key"); string(v) != "b" {
+	if v, _ := valueOf(t, n, "ns", "key"); string(v) != "b" {
 		t.Errorf("the value is %q", v)
 	}
 }

@@ -28,6 +28,8 @@ type Options struct {
 	Stores Stores
 	// Timing of elections. Zero: DefaultTiming.
 	Timing Timing
+	// Blobs keeps large values as files. Nil: they are in the state.
+	Blobs Blobs
 	// Lowest returns the lowest Level of all heads, or the wanted one if none is lower. It is asked while the state names no level in use. Nil: all are of this build.
 	Lowest func(wanted int) int
 	// KeptEvents is how many events late watchers can still get. Zero: 8192,

@@ -26,7 +26,9 @@ func randomBody(r *rand.Rand) Body {
 		resources[fmt.Sprint("r", r.IntN(9))] = r.Int64N(100000)
 	}
 	object := ids.Object{byte(r.IntN(3) + 1)}
-	switch r.IntN(22) {
+	switch r.IntN(26) {
+	case 22, 23, 24, 25:
+		return randomBlobBody(r, actor, object, node, ns, key)
 	case 18, 19, 20, 21:
 		return randomKeyBody(r)
 	case 0, 1, 2:
@@ -72,6 +74,31 @@ func randomBody(r *rand.Rand) Body {
 		return &SettingDel{key}
 	}
 	return &SettingPut{key, randomBytes(r)}
+}
+
+// randomBlobBody draws a command that names large values. The values are few, so that they meet, and one has two sizes.
+func randomBlobBody(r *rand.Rand, actor ids.Actor, object ids.Object, node ids.Node, ns, key string) Body {
+	any := func() record.HeldBlob {
+		x := byte(r.IntN(5) + 1)
+		b := record.Blob{Hash: record.BlobHash{x}, Size: uint32(x)}
+		if r.IntN(20) == 0 {
+			b.Size++
+		}
+		return record.HeldBlob{Blob: b, Ticket: record.BlobTicket{byte(r.Uint32())}}
+	}
+	switch r.IntN(4) {
+	case 0:
+		part := any()
+		return &CodeBlob{object, actor, 9, uint64(r.IntN(5)), part, node}
+	case 1, 2:
+		return &KVBlob{ns, key, any(), r.IntN(2) == 0}
+	}
+	spec, meta := any(), any()
+	a := record.Actor{
+		ID: actor, Owner: ids.Owner{byte(r.IntN(4))}, Name: key, Namespace: ns, MaxRestarts: r.IntN(3) - 1, Home: randomBytes(r), Detached: r.IntN(2) == 0,
+		Code: [][]ids.Object{nil, {object}}[r.IntN(2)], Blobs: &record.ActorBlobs{Spec: spec.Blob, Meta: meta.Blob},
+	}
+	return &ActorBlobs{a, []record.BlobTicket{spec.Ticket, meta.Ticket}}
 }
 
 // randomKeyBody draws a command of the key-value store of Go programs.
@@ -139,6 +166,7 @@ func TestMachine_RandomCommands_ReplicasAndRestoredAgree(t *testing.T) {
 			if r.IntN(20) == 0 {
 				c = restored(t, c)
 				checkIndex(t, c)
+				checkBlobs(t, c)
 			}
 			if r.IntN(20) == 0 {
 				want := snapshot(t, a)
@@ -173,6 +201,7 @@ func check(t *testing.T, m *Machine) {
 		}
 	}
 	checkCode(t, m)
+	checkBlobs(t, m)
 	drivers := 0
 	for id, j := range m.jobs {
 		if j.Driver == (ids.Owner{}) {

@@ -85,12 +85,6 @@ func (m *Machine) ListJobs() []record.Job {
 	return list
 }
 
-// GetKV returns a value.
-func (m *Machine) GetKV(namespace, key string) ([]byte, bool) {
-	v, ok := m.kv[namespace][key]
-	return v, ok
-}
-
 // KVKeys returns the keys that begin with prefix, in order.
 func (m *Machine) KVKeys(namespace, prefix string) []string {
 	var keys []string

@@ -49,7 +49,7 @@ func TestNode_Reads_InOrderOfRegistration(t *testing.T) {
 	_, actor := n.Actor(ids.Actor{2})
 	_, node := n.Node(ids.Node{2})
 	_, job := n.Job(ids.JobOf(99))
-	_, value := n.GetKV("ns", "k")
+	_, value := valueOf(t, n, "ns", "k")
 	_, setting := n.Setting("s")
 	if other || actor || node || job || value || setting {
 		t.Error("what nobody registered is found")

@@ -15,6 +15,8 @@ type Stored struct {
 	Members []Member
 	Index   uint64 // of the last entry
 	Term    uint64 // in which that was written
+	// Blobs are the large values that the state names, with all entries of the log, committed or not.
+	Blobs []NamedBlob
 }
 
 // Inspect reads what stores have.
@@ -25,7 +27,8 @@ func Inspect(id string, s Stores) (st Stored, err error) {
 	}
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(id))
 	defer transport.Close()
-	c, err := raft.GetConfiguration(o.offline(), newFSM(o, false), s.Log, s.Stable, s.Snapshots, transport)
+	f := newFSM(o, false)
+	c, err := raft.GetConfiguration(o.offline(), f, s.Log, s.Stable, s.Snapshots, transport)
 	if err != nil {
 		return st, fmt.Errorf("read the members in the state: %w", err)
 	}
@@ -33,6 +36,9 @@ func Inspect(id string, s Stores) (st Stored, err error) {
 		st.Members = append(st.Members, Member{ID: string(x.ID), Address: string(x.Address), Voter: x.Suffrage == raft.Voter})
 	}
 	if st.Index, err = s.Log.LastIndex(); err != nil {
+		return st, err
+	}
+	if st.Blobs, err = blobsIn(f, s.Log); err != nil {
 		return st, err
 	}
 	var l raft.Log
@@ -46,6 +52,31 @@ func Inspect(id string, s Stores) (st Stored, err error) {
 		st.Index, st.Term = list[0].Index, list[0].Term
 	}
 	return st, err
+}
+
+// blobsIn returns the large values that a state names when all entries of a log are applied to it.
+func blobsIn(f *fsm, log raft.LogStore) ([]NamedBlob, error) {
+	first, err := log.FirstIndex()
+	if err != nil {
+		return nil, err
+	}
+	last, err := log.LastIndex()
+	if err != nil {
+		return nil, err
+	}
+	for i := max(first, f.machine.index+1); i <= last && first > 0; i++ {
+		var l raft.Log
+		if err := log.GetLog(i, &l); err != nil {
+			return nil, fmt.Errorf("read entry %d of the log: %w", i, err)
+		}
+		if l.Type == raft.LogCommand {
+			f.Apply(&l)
+		}
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return f.machine.namedBlobs(), nil
 }
 
 // recoveryJump is how far all numbers go on after a recovery: those of nodes and jobs, the indexes of the log, which are versions of keys and names of leases, and

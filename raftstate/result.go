@@ -31,6 +31,7 @@ const (
 	LeaseGone Outcome = 13
 	KeysFull  Outcome = 14
 	LeaseFull Outcome = 15
+	BlobsFull Outcome = 16 // no room for one more large value
 )
 
 // Result is what the machine answers. Two members give the same one.
@@ -57,8 +58,8 @@ func (r Result) err(b Body) error {
 	case Done:
 		return nil
 	case NameTaken:
-		if reg, ok := b.(*RegisterActor); ok {
-			return &record.NameTakenError{Namespace: reg.Actor.Namespace, Name: reg.Actor.Name, Existing: r.Actor}
+		if a := registered(b); a != nil {
+			return &record.NameTakenError{Namespace: a.Namespace, Name: a.Name, Existing: r.Actor}
 		}
 		why = record.ErrNameTaken
 	case NotFound:
@@ -79,6 +80,8 @@ func (r Result) err(b Body) error {
 		why = ErrCodeFull
 	case CodeLacks:
 		why = ErrCodeIncomplete
+	case BlobsFull:
+		why = record.ErrBlobsFull
 	case Invalid:
 		why = record.ErrInvalid
 	case Conflict, LeaseGone, KeysFull, LeaseFull: // the methods of keys return these as answers

@@ -76,3 +76,13 @@ func openLone(t testing.TB) *Node {
 }
 
 func readCloser(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
+
+// valueOf returns a value of the internal key-value pairs.
+func valueOf(t testing.TB, n *Node, namespace, key string) ([]byte, bool) {
+	t.Helper()
+	v, ok, err := n.GetKV(testContext(t), namespace, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, ok
+}

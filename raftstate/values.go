@@ -21,17 +21,36 @@ func (b *KVPut) subject() string { return fmt.Sprintf("key %q", b.Key) }
 func (b *KVPut) check() error    { return nil }
 
 func (b *KVPut) apply(m *Machine) Result {
-	keys := m.kv[b.Namespace]
-	_, known := keys[b.Key]
-	if known && !b.Overwrite {
+	return m.putKV(b.Namespace, b.Key, held{data: value(b.Value)}, b.Overwrite)
+}
+
+func (b *KVBlob) kind() Kind                   { return KindKVBlob }
+func (b *KVBlob) subject() string              { return fmt.Sprintf("key %q", b.Key) }
+func (b *KVBlob) check() error                 { return b.Value.Blob.Check() }
+func (b *KVBlob) tickets() []record.BlobTicket { return []record.BlobTicket{b.Value.Ticket} }
+
+func (b *KVBlob) apply(m *Machine) Result {
+	return m.putKV(b.Namespace, b.Key, held{blob: &b.Value.Blob}, b.Overwrite)
+}
+
+// putKV stores a value under a key. A value that is replaced makes room before the new one needs it.
+func (m *Machine) putKV(namespace, key string, v held, overwrite bool) Result {
+	keys := m.kv[namespace]
+	old, known := keys[key]
+	if known && !overwrite {
 		return Result{}
 	}
-	if keys == nil {
-		keys = map[string][]byte{}
-		m.kv[b.Namespace] = keys
+	m.uncount(old.list()...)
+	if o := m.count(v.list()...); o != Done {
+		_ = m.count(old.list()...) // it was there before
+		return Result{Outcome: o}
 	}
-	keys[b.Key] = value(b.Value)
-	m.emit(record.Event{Kind: record.KVPutEvent, Namespace: b.Namespace, Key: b.Key})
+	if keys == nil {
+		keys = map[string]held{}
+		m.kv[namespace] = keys
+	}
+	keys[key] = v
+	m.emit(record.Event{Kind: record.KVPutEvent, Namespace: namespace, Key: key})
 	if known {
 		return Result{}
 	}
@@ -48,11 +67,13 @@ func (b *KVDel) apply(m *Machine) Result {
 	if b.Prefix {
 		for k := range keys { // the order does not show
 			if strings.HasPrefix(k, b.Key) {
+				m.uncount(keys[k].list()...)
 				delete(keys, k)
 				n++
 			}
 		}
-	} else if _, known := keys[b.Key]; known {
+	} else if v, known := keys[b.Key]; known {
+		m.uncount(v.list()...)
 		delete(keys, b.Key)
 		n = 1
 	}

@@ -76,6 +76,9 @@ type Actor struct {
 	EndedMs     int64      `msgpack:"ended"`
 	// Of an exclusive actor that is not placed yet: an earlier incarnation, which may still run.
 	Fence Instance `msgpack:"fence"`
+
+	// Blobs is set when Spec, Meta or Home are large values, which the heads keep as files.
+	Blobs *ActorBlobs `msgpack:"blobs"`
 }
 
 // Alternative is what does instead of an actor's own resources, in every
@@ -118,7 +121,7 @@ func (a *Actor) Instance() Instance {
 // Brief returns the record without the opaque bytes, for events.
 func (a *Actor) Brief() *Actor {
 	b := *a
-	b.Spec, b.Meta, b.Home = nil, nil, nil
+	b.Spec, b.Meta, b.Home, b.Blobs = nil, nil, nil, nil
 	return &b
 }
 

@@ -18,7 +18,7 @@ class Heads:
     """Heads that have a vote each, with a node of one CPU beside each of them.
 
     Args:
-        count: How many heads there are.
+        count: How many heads there are. The test itself starts them if it is 0.
         flags: More flags of each head.
     """
 
@@ -29,6 +29,8 @@ class Heads:
         self.address = self.token = ""
 
     def __enter__(self) -> Heads:
+        if not self.nodes:
+            return self
         try:
             self.begin(self.nodes[0])
             for node in self.nodes[1:]:

@@ -22,7 +22,7 @@ func (h *Head) Actor(ctx context.Context, id ids.Actor) (record.Actor, error) {
 	if !ok {
 		return a, fmt.Errorf("actor %s: %w", id, record.ErrNotFound)
 	}
-	return a, nil
+	return h.state.WholeActor(ctx, a)
 }
 
 // ActorsOf returns the actors that match, in order of registration and without Spec and Meta.
@@ -42,7 +42,7 @@ func (h *Head) GetNamed(ctx context.Context, namespace, name string) (record.Act
 	if !ok {
 		return a, fmt.Errorf("actor %q in namespace %q: %w", name, namespace, record.ErrNotFound)
 	}
-	return a, nil
+	return h.state.WholeActor(ctx, a)
 }
 
 // ListNamed returns the live named actors of the namespace, or of all, in
@@ -99,8 +99,7 @@ func (h *Head) GetKV(ctx context.Context, namespace, key string) (value []byte, 
 	if err := h.state.Fresh(ctx); err != nil {
 		return nil, false, err
 	}
-	value, found = h.state.GetKV(namespace, key)
-	return value, found, nil
+	return h.state.GetKV(ctx, namespace, key)
 }
 
 // KVKeys returns the keys that begin with prefix, in order.
@@ -117,8 +116,7 @@ func (h *Head) Code(ctx context.Context, object ids.Object, offset uint64) (data
 	if err := h.state.Fresh(ctx); err != nil {
 		return nil, 0, false, err
 	}
-	data, size, found = h.state.Code(object, offset)
-	return data, size, found, nil
+	return h.state.Code(ctx, object, offset)
 }
 
 // Sizes returns how many entries the tables have, by name. Records of what has ended, which

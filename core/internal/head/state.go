@@ -43,9 +43,12 @@ type Actors interface {
 	// ActorReleased notes that no handle is left. It does nothing to a detached actor.
 	ActorReleased(ctx context.Context, id ids.Actor) error
 
+	// Actor returns a record, perhaps without its large values.
 	Actor(id ids.Actor) (record.Actor, bool)
-	// ActorNamed finds the live actor with that name.
+	// ActorNamed finds the live actor with that name. The record may lack its large values.
 	ActorNamed(namespace, name string) (record.Actor, bool)
+	// WholeActor returns a record with its large values, which are read from a disk, perhaps that of another member.
+	WholeActor(ctx context.Context, a record.Actor) (record.Actor, error)
 	// ActorsOf returns the actors that match, in order of registration and without Spec and Meta.
 	ActorsOf(f record.ActorFilter) []record.Actor
 }
@@ -59,8 +62,8 @@ type Code interface {
 	// DropCode says that the actor will not be registered.
 	DropCode(ctx context.Context, a ids.Actor) error
 	// Code returns what is kept of a class from an offset on, up to the end of a
-	// part, and the size of the whole; false while it is not there whole.
-	Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool)
+	// part, and the size of the whole; false while it is not there whole. A large part is read from a disk, perhaps that of another member.
+	Code(ctx context.Context, object ids.Object, offset uint64) (data []byte, size uint64, ok bool, err error)
 }
 
 // Nodes are the nodes' records.
@@ -94,7 +97,8 @@ type Values interface {
 	PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (added bool, err error)
 	// DelKV deletes a key, or all keys that begin with it, and returns how many.
 	DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error)
-	GetKV(namespace, key string) ([]byte, bool)
+	// GetKV returns a value. A large one is read from a disk, perhaps that of another member.
+	GetKV(ctx context.Context, namespace, key string) ([]byte, bool, error)
 	// KVKeys returns the keys that begin with prefix, in order.
 	KVKeys(namespace, prefix string) []string
 

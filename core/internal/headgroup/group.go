@@ -33,6 +33,8 @@ type Options struct {
 	Keys func() uint64
 	// Revoke takes its certificate from a head that was removed.
 	Revoke func(ctx context.Context, number uint32) error
+	// Lacks returns how many large values this head is still to get from others. Nil: none.
+	Lacks func() int
 	// Stalled reports whether a write of the log takes too long. Nil: the log is in memory.
 	Stalled func() bool
 	Log     *slog.Logger

@@ -230,7 +230,8 @@ func (s *seen) voters() (list []Voter) {
 		v.Votes, v.Member = votes[e.ID]
 		if !v.Leads {
 			v.Silent = s.silence(e.ID)
-			v.Lags = s.memberOf(e.ID).Stored+maxLag < stored
+			m := s.memberOf(e.ID)
+			v.Lags = m.Stored+maxLag < stored || m.Lacks > 0
 		}
 		list = append(list, v)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/blobs"
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/join"
@@ -119,7 +120,13 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	others := &otherLinks{&links}
 	book = headgroup.NewBook(folder, id.file, log)
 	book.Moved(id.self.Number, addresses)
-	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Dial: others.raft, Control: others.control, Keys: keys.Version, Revoke: keys.RevokeHead, Stalled: stored.Stalled, Log: log})
+	rest := &otherHeads{book: book, number: id.self.Number, bulk: others.bulk}
+	values, err := blobs.Open(blobs.Options{Dir: filepath.Join(folder, blobs.Folder), Others: valueHeads{rest}, Log: log})
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Dial: others.raft, Control: others.control, Keys: keys.Version, Revoke: keys.RevokeHead, Lacks: values.Lacks, Stalled: stored.Stalled, Log: log})
 	defer group.Close()
 	joins := &join.Server{Self: id.self, Sign: keys.Sign, Sealed: keys.Sealed, Admin: keys.Admin, Tokens: keys.Tokens, Heads: group, Release: release, Log: log}
 	office := newOffice()
@@ -144,7 +151,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			}
 			relays.Serve(from, s, s.Target())
 		},
-		Bulk: func(from uint32, c net.Conn) { depot.Serve(from, c) },
+		Bulk: func(from uint32, c net.Conn) { serveBulk(from, c, values, depot) },
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			group.Connected(p)
 			if book.Has(from) {
@@ -163,7 +170,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return err
 	}
 	defer links.Close()
-	options := raftstate.Options{ID: stored.ID(), Stores: stored.Stores(), Transport: group.Transport(), Forwarder: group, Lowest: group.Lowest, LogOutput: headgroup.RaftLog(log)}
+	options := raftstate.Options{ID: stored.ID(), Blobs: values, Stores: stored.Stores(), Transport: group.Transport(), Forwarder: group, Lowest: group.Lowest, LogOutput: headgroup.RaftLog(log)}
 	if id.first {
 		options.Voters = []raftstate.Voter{{ID: stored.ID(), Address: stored.ID()}}
 	}
@@ -173,9 +180,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	}
 	defer closeState(state, log)
 	joins.State = state
+	rest.state.Store(state)
+	values.Begin(state)
 	keyState.open(state)
 	depot, err = packages.OpenDepot(packages.DepotOptions{Dir: filepath.Join(folder, "packages"), Runs: runs(state), Fresh: state.Fresh,
-		Others: &otherHeads{state: state, book: book, number: id.self.Number, bulk: others.bulk}, Log: log})
+		Others: rest, Log: log})
 	if err != nil {
 		return err
 	}
@@ -213,6 +222,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	follow(func() error { return followKeys(running, state, keys, book) })
 	go keys.Step(running, func() bool { return state.Reigns() != nil })
 	go depot.Follow(running)
+	go values.Follow(running)
 	follow(func() error {
 		return eachDeadNode(running, state, func(n record.Node) {
 			if !book.Has(n.Number) && n.Number != process.HeadNumber {

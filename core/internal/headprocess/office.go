@@ -42,7 +42,7 @@ func lead(c *Config, reign *raftstate.Reign, group *headgroup.Group, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	l.head, err = head.Open(head.Options{State: reign, Placer: &nodePlacer{server: l.server, state: reign.Member(), log: log}, Log: log})
+	l.head, err = head.Open(head.Options{State: reign, Placer: &nodePlacer{ctx: ctx, reign: reign, server: l.server, state: reign.Member(), log: log}, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}

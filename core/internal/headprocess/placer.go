@@ -15,6 +15,8 @@ import (
 
 // nodePlacer has the nodes of the cluster start and stop actors. Which node starts an actor is decided by headlink.Server.
 type nodePlacer struct {
+	ctx    context.Context // ends with the leadership
+	reign  *raftstate.Reign
 	server *headlink.Server
 	state  *raftstate.Node
 	log    *slog.Logger
@@ -39,7 +41,41 @@ func (p *nodePlacer) place(a record.Actor) {
 	if at == 0 && a.Node != (ids.Node{}) {
 		return // its node is dead: the head ends this incarnation
 	}
-	p.server.PlaceActor(&a, at)
+	if a.Blobs == nil {
+		p.server.PlaceActor(&a, at)
+		return
+	}
+	go p.placeWhole(a, at)
+}
+
+// blobPause is between two attempts to get a part of an actor's record that other heads have.
+const blobPause = time.Second
+
+// placeWhole places an actor when the large parts of its record are here.
+func (p *nodePlacer) placeWhole(a record.Actor, at uint32) {
+	for p.ctx.Err() == nil {
+		whole, err := p.state.WholeActor(p.ctx, a)
+		if now, known := p.state.Actor(a.ID); !known || !now.Live() || now.Incarnation != a.Incarnation {
+			return
+		}
+		switch {
+		case err == nil:
+			p.server.PlaceActor(&whole, at)
+			return
+		case errors.Is(err, record.ErrBlobLost):
+			p.log.Error("an actor cannot start", "actor", a.ID, "error", err)
+			cause := record.Cause{Reason: record.StartFailed, Message: err.Error()}
+			if err := p.reign.ActorDead(p.ctx, a.ID, a.Incarnation, cause, time.Now().UnixMilli()); err == nil {
+				return
+			}
+		default:
+			p.log.Warn("an actor cannot start yet", "actor", a.ID, "error", err)
+		}
+		select {
+		case <-time.After(blobPause):
+		case <-p.ctx.Done():
+		}
+	}
 }
 
 func (p *nodePlacer) StopActor(i record.Instance, how head.Stop) {

@@ -6,8 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"strings"
 
+	"github.com/eagleray/eagleray/core/internal/blobs"
 	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/process"
@@ -63,6 +65,7 @@ func Recover(folder string, sure bool, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "These heads are given up for good: %s.\nThey are refused from then on, also if they come back. Changes of the state that %d of the %d voters had confirmed, and that this head has not got, are lost: an actor, a name or a value may be missing.\n",
 		strings.Join(gone, ", "), voters/2+1, voters)
+	sayLacking(out, filepath.Join(folder, blobs.Folder), st.Blobs)
 	if !sure {
 		fmt.Fprintln(out, "Nothing was changed. To do it, give --yes.")
 		return nil
@@ -86,6 +89,30 @@ func Recover(folder string, sure bool, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "Head %d is the only head now, in generation %d. Start it with `eagleray start --head --state-dir=%s`, and further ones with empty folders and --address.\n", self.Number, self.Generation, folder)
 	return nil
+}
+
+// maxLacking is how many large values that a head lacks are listed.
+const maxLacking = 20
+
+// sayLacking says which large values of the state a head does not have, and what that means.
+func sayLacking(out io.Writer, folder string, list []raftstate.NamedBlob) {
+	var lacks []raftstate.NamedBlob
+	for _, b := range list {
+		if blobs.Check(folder, b.Blob) != nil {
+			lacks = append(lacks, b)
+		}
+	}
+	if len(lacks) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "Of the %d large values that its state names, this head lacks %d or has damaged files of them. No other head can give them any more, so what needs them fails with an error that names them, until it is deleted or written anew:\n", len(list), len(lacks))
+	for _, b := range lacks[:min(len(lacks), maxLacking)] {
+		fmt.Fprintf(out, "  %s: %s\n", b.Blob, strings.Join(b.Uses[:min(len(b.Uses), maxLacking)], "; "))
+	}
+	if len(lacks) > maxLacking {
+		fmt.Fprintf(out, "  and %d more\n", len(lacks)-maxLacking)
+	}
+	fmt.Fprintf(out, "If the folder of another head can still be read, copy the files that are missing from its subfolder %s first. They are named by their hashes.\n", blobs.Folder)
 }
 
 // describe names a head with where it was.

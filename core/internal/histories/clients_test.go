@@ -128,8 +128,11 @@ func (c *client) read(ctx context.Context, q call) {
 	}
 	a := reply{known: true}
 	if q.verb == get {
-		v, _ := r.GetKV(namespace, q.name)
-		a.value = string(v)
+		v, _, err := r.GetKV(ctx, namespace, q.name)
+		if err != nil {
+			return // nothing was read
+		}
+		a.value = unfilled(v)
 	} else if who, ok := r.ActorNamed(namespace, q.name); ok {
 		a.value = who.ID.String()
 	}
@@ -166,7 +169,7 @@ func (c *client) change(ctx context.Context, at changes, q call) bool {
 	var err error
 	switch q.verb {
 	case put, add:
-		a.ok, err = at.PutKV(ctx, namespace, q.name, []byte(q.value), q.verb == put)
+		a.ok, err = at.PutKV(ctx, namespace, q.name, filled(q.value, c.n), q.verb == put)
 	case del:
 		var n int
 		n, err = at.DelKV(ctx, namespace, q.name, false)

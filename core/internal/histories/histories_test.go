@@ -143,7 +143,7 @@ func (g *group) end(c *client) {
 // reader is a member or a leader.
 type reader interface {
 	KVKeys(namespace, prefix string) []string
-	GetKV(namespace, key string) ([]byte, bool)
+	GetKV(ctx context.Context, namespace, key string) ([]byte, bool, error)
 	ActorNamed(namespace, actor string) (record.Actor, bool)
 	ListJobs() []record.Job
 }
@@ -152,8 +152,8 @@ type reader interface {
 func everything(n reader) string {
 	var b strings.Builder
 	for _, k := range n.KVKeys(namespace, "") {
-		v, _ := n.GetKV(namespace, k)
-		fmt.Fprintf(&b, "%s=%s ", k, v)
+		v, _, err := n.GetKV(context.Background(), namespace, k)
+		fmt.Fprintf(&b, "%s=%s ", k, valueText(v, err))
 	}
 	for _, name := range names {
 		if a, ok := n.ActorNamed(namespace, name); ok {

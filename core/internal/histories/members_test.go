@@ -32,6 +32,8 @@ type life struct {
 	disk *frailDisk
 	log  *slowLog
 	dir  *raftlog.Dir
+
+	values *values
 }
 
 func (m *member) now() *life {
@@ -69,15 +71,22 @@ func (g *group) start(m *member) {
 	stores := dir.Stores()
 	l.log = &slowLog{LogStore: stores.Log, net: g.net}
 	stores.Log = l.log
-	o := raftstate.Options{ID: m.id, Transport: l.end, Forwarder: l.end, Stores: stores, Timing: hasty, CompactEntries: 20, TrailingLogs: 3}
+	if l.values, err = g.openValues(m); err != nil {
+		g.notes.fail("member %s does not start again: %v", m.id, err)
+		_ = dir.Close()
+		return
+	}
+	o := raftstate.Options{ID: m.id, Blobs: l.values, Transport: l.end, Forwarder: l.end, Stores: stores, Timing: hasty, CompactEntries: 20, TrailingLogs: 3}
 	for _, x := range g.members {
 		o.Voters = append(o.Voters, raftstate.Voter{ID: x.id, Address: x.id})
 	}
 	if l.node, err = raftstate.Open(o); err != nil {
 		g.notes.fail("member %s does not start again: %v", m.id, err)
+		l.values.end()
 		_ = dir.Close()
 		return
 	}
+	l.values.begin(l.node)
 	g.net.roll(func(*rand.Rand) { l.end.node = l.node })
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,6 +108,7 @@ func (g *group) kill(m *member, power bool) {
 	if err := l.node.Close(); err != nil {
 		g.notes.fail("member %s is closed: %v", m.id, err)
 	}
+	l.values.end()
 	_ = l.dir.Close() // its disk is dead
 	if power {
 		if err := l.disk.lose(g.die); err != nil {

@@ -69,6 +69,13 @@ func (e *end) detach() {
 func (n *network) cut(from, to string) {
 	n.roll(func(*rand.Rand) { n.cuts[[2]string{from, to}] = true })
 }
+
+// isCut reports whether nothing comes through between two members, in one direction at least.
+func (n *network) isCut(one, other string) (cut bool) {
+	n.roll(func(*rand.Rand) { cut = n.cuts[[2]string{one, other}] || n.cuts[[2]string{other, one}] })
+	return cut
+}
+
 func (n *network) heal() { n.roll(func(*rand.Rand) { clear(n.cuts) }) }
 
 // travel is the way of one message from a member to another. It returns the other end, or an error if the message is lost.

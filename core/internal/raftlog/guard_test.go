@@ -125,10 +125,10 @@ func TestGuard_FailedSync_StopsTheMember(t *testing.T) {
 	if _, err := n.PutKV(ctx, "", "again", nil, true); err != nil { // the state is as the log says
 		t.Fatal(err)
 	}
-	if _, ok := n.GetKV("", "kept"); !ok {
+	if _, ok, err := n.GetKV(t.Context(), "", "kept"); !ok || err != nil {
 		t.Error("what was acknowledged is lost")
 	}
-	if _, ok := n.GetKV("", "later"); ok {
+	if _, ok, err := n.GetKV(t.Context(), "", "later"); ok || err != nil {
 		t.Error("what was refused is there")
 	}
 }
@@ -209,7 +209,7 @@ func fill(t *testing.T, dir string) {
 	closed(t, d)
 	n = lead(t, open(t, state, Options{Log: quiet}))
 	for _, key := range kept {
-		if _, ok := n.GetKV("", key); !ok {
+		if _, ok, err := n.GetKV(t.Context(), "", key); !ok || err != nil {
 			t.Errorf("%s is lost", key)
 		}
 	}

@@ -1,0 +1,253 @@
+package blobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Head is another head of the cluster.
+type Head struct {
+	Number uint32
+	Voter  bool
+}
+
+// Others are the other heads of the cluster.
+type Others interface {
+	// Heads returns the others, and whether this head has a vote.
+	Heads() (list []Head, votes bool)
+	// Has reports whether the number is that of another head.
+	Has(number uint32) bool
+	// Changed returns a channel that is closed when the heads, or where they are, have changed.
+	Changed() <-chan struct{}
+	// Dial makes a bulk connection to a head.
+	Dial(ctx context.Context, number uint32) (net.Conn, error)
+}
+
+const (
+	dialLimit = 5 * time.Second
+	sendLimit = 60 * time.Second // a value on its way to or from another head
+	putLimit  = 30 * time.Second // for a majority to have a value
+)
+
+func (s *Store) others() (list []Head, votes bool) {
+	if s.o.Others == nil {
+		return nil, true
+	}
+	return s.o.Others.Heads()
+}
+
+// majority returns how many of the heads with a vote have to have a value.
+func majority(list []Head, votes bool) int {
+	n := 0
+	if votes {
+		n++
+	}
+	for _, h := range list {
+		if h.Voter {
+			n++
+		}
+	}
+	return n/2 + 1
+}
+
+// Put writes a value to the disks of the heads. It returns when a majority of those with a vote have it. The value stays at least until Applied has the ticket, or the
+// grace time is over.
+func (s *Store) Put(ctx context.Context, value []byte) (record.HeldBlob, error) {
+	x := record.HeldBlob{Blob: record.BlobOf(value), Ticket: newTicket()}
+	if err := x.Blob.Check(); err != nil {
+		return x, err
+	}
+	if s.room(x.Blob) != nil && s.begun() { // what nothing names any more makes room
+		s.sweep(ctx)
+	}
+	if err := s.begin(x); err != nil {
+		return x, err
+	}
+	if err := s.spread(ctx, x, value); err != nil {
+		s.drop(x.Ticket)
+		s.poke()
+		return x, err
+	}
+	return x, nil
+}
+
+// said is what became of a value at one head.
+type said struct {
+	head  uint32 // 0: this one
+	votes bool
+	err   error
+}
+
+// spread brings a value to this head's disk and to the others. The heads that are late get it later.
+func (s *Store) spread(ctx context.Context, x record.HeldBlob, value []byte) error {
+	list, votes := s.others()
+	need := majority(list, votes)
+	came := make(chan said, len(list)+1)
+	for _, h := range list {
+		if !s.goWork(func() { came <- said{h.Number, h.Voter, s.send(h.Number, x, value)} }) {
+			return errClosed
+		}
+	}
+	if !s.goWork(func() { came <- said{0, votes, s.keep(x.Blob, bytes.NewReader(value))} }) {
+		return errClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, putLimit)
+	defer cancel()
+	var why error
+	have := 0
+	for left := len(list) + 1; have < need; left-- {
+		if left == 0 {
+			return lacksMajority(x.Blob, need, have, why)
+		}
+		select {
+		case a := <-came:
+			switch {
+			case a.err != nil && a.head == 0:
+				why = a.err // says most about what to do
+			case a.err != nil:
+				s.o.Log.Warn("another head does not have a large value yet", "head", a.head, "value", x.Blob.Hash, "error", a.err)
+				if why == nil {
+					why = fmt.Errorf("head %d: %w", a.head, a.err)
+				}
+			case a.votes:
+				have++
+			}
+		case <-ctx.Done():
+			if why == nil {
+				why = ctx.Err()
+			}
+			return lacksMajority(x.Blob, need, have, why)
+		case <-s.ctx.Done():
+			return errClosed
+		}
+	}
+	return nil
+}
+
+func lacksMajority(b record.Blob, need, have int, why error) error {
+	if need == 1 {
+		return why
+	}
+	return fmt.Errorf("%d heads with a vote have to keep %s, and %d do, so nothing was changed: %w", need, b, have, why)
+}
+
+// keep writes a value that comes from a reader, unless it is here and right.
+func (s *Store) keep(b record.Blob, r io.Reader) error {
+	if s.has(b) {
+		if _, err := s.local(b); err == nil {
+			return s.syncFolder() // whoever has written the file may not have come so far
+		}
+	}
+	return s.install(b, func(w io.Writer) error { _, err := io.Copy(w, r); return err })
+}
+
+// send has another head keep a value.
+func (s *Store) send(number uint32, x record.HeldBlob, value []byte) error {
+	ctx, cancel := context.WithTimeout(s.ctx, sendLimit)
+	defer cancel()
+	c, err := s.dial(ctx, number)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	return offer(c, x, value)
+}
+
+func (s *Store) dial(ctx context.Context, number uint32) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	return s.o.Others.Dial(ctx, number)
+}
+
+// fetching is an attempt to get a value from other heads.
+type fetching struct {
+	ready chan struct{} // closed when err is set
+	err   error
+}
+
+// obtain gets a value from another head. All that want it at the same time share one attempt. record.ErrBlobLost means that all others were asked and lack it.
+func (s *Store) obtain(ctx context.Context, b record.Blob) error {
+	f, err := s.fetch(b)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-f.ready:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) fetch(b record.Blob) (*fetching, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.comes[b.Hash]; f != nil {
+		return f, nil
+	}
+	if s.closed {
+		return nil, errClosed
+	}
+	f := &fetching{ready: make(chan struct{})}
+	s.comes[b.Hash] = f
+	s.work.Go(func() {
+		f.err = s.search(b)
+		s.came(b.Hash)
+		close(f.ready)
+	})
+	return f, nil
+}
+
+func (s *Store) came(h record.BlobHash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.comes, h)
+}
+
+// search asks the other heads for a value, one after the other.
+func (s *Store) search(b record.Blob) error {
+	if s.has(b) { // it has come just now
+		if _, err := s.local(b); err == nil {
+			return nil
+		}
+	}
+	list, _ := s.others()
+	var why error
+	for _, h := range list {
+		err := s.copy(h.Number, b)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errMissing):
+			why = fmt.Errorf("head %d: %w", h.Number, err)
+		}
+	}
+	if why == nil {
+		return record.ErrBlobLost
+	}
+	return why
+}
+
+// copy gets a value from one head.
+func (s *Store) copy(number uint32, b record.Blob) error {
+	ctx, cancel := context.WithTimeout(s.ctx, sendLimit)
+	defer cancel()
+	c, err := s.dial(ctx, number)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if err := ask(c, b); err != nil {
+		return err
+	}
+	return s.install(b, func(w io.Writer) error { return receiveTo(c, w, b.Size) })
+}

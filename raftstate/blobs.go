@@ -1,0 +1,276 @@
+package raftstate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// A large value (record.MinBlobBytes and more) is a file of the heads if they have a place for such files (Options.Blobs). The commands, the state and the snapshots have its hash and
+// size. The file is on the disks of a majority before the command is proposed. The machine counts which values its records name, in the same way on all members.
+
+// Blobs is where a member keeps large values. Package core/internal/blobs has one.
+type Blobs interface {
+	// Put writes a value to the disks of a majority of the heads with a vote.
+	Put(ctx context.Context, value []byte) (record.HeldBlob, error)
+	// Get returns a value. If it is not here, another head gives it. record.ErrBlobLost: no head has it.
+	Get(ctx context.Context, b record.Blob) ([]byte, error)
+	// Applied says that commands with these tickets have been applied, or that the state names other values than before. It must not wait for anything.
+	Applied(tickets ...record.BlobTicket)
+}
+
+// blobCommandLimit is how long a command is proposed that names a value. It is much shorter than a value without such a command is kept.
+const blobCommandLimit = 2 * time.Minute
+
+// held is a value of the state: its bytes, or the name of a large value.
+type held struct {
+	data []byte
+	blob *record.Blob
+}
+
+func (h held) size() uint64 {
+	if h.blob != nil {
+		return uint64(h.blob.Size)
+	}
+	return uint64(len(h.data))
+}
+
+// list returns the large value, if it is one.
+func (h held) list() []record.Blob {
+	if h.blob == nil {
+		return nil
+	}
+	return []record.Blob{*h.blob}
+}
+
+// blobUse says how many records name a large value.
+type blobUse struct {
+	size  uint32
+	users int
+}
+
+// blobCounts are the large values that records name.
+type blobCounts struct {
+	uses  map[record.BlobHash]blobUse
+	bytes int64 // of all of them, equal ones once
+	moves int   // counts how often a value has become named, or named no more
+}
+
+// count notes that a record names these values. It changes nothing when they do not fit.
+func (m *Machine) count(list ...record.Blob) Outcome {
+	for i, b := range list {
+		u, known := m.blobs.uses[b.Hash]
+		o := Done
+		switch {
+		case known && u.size != b.Size:
+			o = Invalid
+		case !known && m.blobs.bytes+int64(b.Size) > record.MaxAllBlobBytes:
+			o = BlobsFull
+		}
+		if o != Done {
+			m.uncount(list[:i]...)
+			return o
+		}
+		if !known {
+			m.blobs.bytes += int64(b.Size)
+			m.blobs.moves++
+		}
+		m.blobs.uses[b.Hash] = blobUse{b.Size, u.users + 1}
+	}
+	return Done
+}
+
+// uncount notes that a record names these values no more.
+func (m *Machine) uncount(list ...record.Blob) {
+	for _, b := range list {
+		u := m.blobs.uses[b.Hash]
+		if u.users--; u.users > 0 {
+			m.blobs.uses[b.Hash] = u
+			continue
+		}
+		delete(m.blobs.uses, b.Hash)
+		m.blobs.bytes -= int64(b.Size)
+		m.blobs.moves++
+	}
+}
+
+// restoreBlobs counts the values of a record of a snapshot.
+func (m *Machine) restoreBlobs(list ...record.Blob) error {
+	for _, b := range list {
+		if err := b.Check(); err != nil {
+			return err
+		}
+	}
+	if o := m.count(list...); o != Done {
+		return fmt.Errorf("its large values cannot be: outcome %d", o)
+	}
+	return nil
+}
+
+// ticketed is a command that names large values.
+type ticketed interface{ tickets() []record.BlobTicket }
+
+// NamedBlob is a large value with what names it.
+type NamedBlob struct {
+	record.Blob
+	Uses []string // for messages, in order
+}
+
+// namedBlobs returns all large values in the order of their hashes, with what names them.
+func (m *Machine) namedBlobs() (list []NamedBlob) {
+	uses := map[record.BlobHash][]string{}
+	add := func(b record.Blob, format string, args ...any) {
+		uses[b.Hash] = append(uses[b.Hash], fmt.Sprintf(format, args...))
+	}
+	for ns, keys := range m.kv {
+		for k, v := range keys {
+			for _, b := range v.list() {
+				add(b, "the value of the internal key %.100q in namespace %.100q", k, ns)
+			}
+		}
+	}
+	for _, a := range m.actors {
+		for _, b := range a.Blobs.List() {
+			add(b, "%s, which cannot start again without it", a)
+		}
+		for _, object := range a.Code {
+			if c := m.code[object]; c != nil {
+				for _, part := range c.parts {
+					for _, b := range part.list() {
+						add(b, "the class of %s, which cannot start again without it", a)
+					}
+				}
+			}
+		}
+	}
+	for h, u := range m.blobs.uses {
+		slices.Sort(uses[h])
+		list = append(list, NamedBlob{record.Blob{Hash: h, Size: u.size}, uses[h]})
+	}
+	slices.SortFunc(list, func(a, b NamedBlob) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
+	return list
+}
+
+// Blobs returns the large values that this member's state names, in no order.
+func (n *Node) Blobs() (list []record.Blob) {
+	n.fsm.view(func(m *Machine) {
+		list = make([]record.Blob, 0, len(m.blobs.uses))
+		for h := range maps.Keys(m.blobs.uses) {
+			list = append(list, record.Blob{Hash: h, Size: m.blobs.uses[h].size})
+		}
+	})
+	return list
+}
+
+// NamesBlob reports whether this member's state names a large value.
+func (n *Node) NamesBlob(h record.BlobHash) (named bool) {
+	n.fsm.view(func(m *Machine) { _, named = m.blobs.uses[h] })
+	return named
+}
+
+// asBlob reports whether a value is kept as a file. While a head of an older release takes part, it is in the state.
+func (n *Node) asBlob(size int) bool {
+	return n.opts.Blobs != nil && size >= record.MinBlobBytes && n.known(&KVBlob{}) == nil
+}
+
+// hold puts a value on the disks of the heads.
+func (n *Node) hold(ctx context.Context, subject string, value []byte) (record.HeldBlob, error) {
+	if len(value) > record.MaxBlobBytes {
+		return record.HeldBlob{}, fmt.Errorf("%s is %d bytes, at most %d are allowed: %w", subject, len(value), record.MaxBlobBytes, ErrTooLarge)
+	}
+	x, err := n.opts.Blobs.Put(ctx, value)
+	if err != nil {
+		return x, fmt.Errorf("%s: %w", subject, err)
+	}
+	return x, nil
+}
+
+// applyHeld applies a command with values that have been put. It gives up before their tickets end.
+func (x Changes) applyHeld(ctx context.Context, b Body) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, blobCommandLimit)
+	defer cancel()
+	return x.Apply(ctx, Command{Body: b})
+}
+
+// registerHeld adds an actor of whose record some parts are large values.
+func (x Changes) registerHeld(ctx context.Context, a record.Actor) error {
+	b := &ActorBlobs{Actor: a}
+	b.Actor.Blobs = &record.ActorBlobs{}
+	for _, part := range []struct {
+		value *[]byte
+		blob  *record.Blob
+	}{{&b.Actor.Spec, &b.Actor.Blobs.Spec}, {&b.Actor.Meta, &b.Actor.Blobs.Meta}, {&b.Actor.Home, &b.Actor.Blobs.Home}} {
+		if !x.n.asBlob(len(*part.value)) {
+			continue
+		}
+		held, err := x.n.hold(ctx, a.String(), *part.value)
+		if err != nil {
+			return err
+		}
+		*part.value, *part.blob = nil, held.Blob
+		b.Tickets = append(b.Tickets, held.Ticket)
+	}
+	if len(b.Tickets) == 0 { // an older head has come meanwhile
+		return x.do(ctx, &RegisterActor{a})
+	}
+	_, err := x.applyHeld(ctx, b)
+	return err
+}
+
+// get returns the bytes of a value.
+func (n *Node) get(ctx context.Context, v held) ([]byte, error) {
+	if v.blob == nil {
+		return v.data, nil
+	}
+	return n.load(ctx, *v.blob)
+}
+
+func (n *Node) load(ctx context.Context, b record.Blob) ([]byte, error) {
+	if n.opts.Blobs == nil {
+		return nil, fmt.Errorf("%s: this member has no place for large values", b)
+	}
+	return n.opts.Blobs.Get(ctx, b)
+}
+
+// again reports whether a value is to be looked up again: it was replaced, and so removed, while it was read.
+func again(err error, read, now held) bool {
+	return errors.Is(err, record.ErrBlobLost) && (now.blob == nil || *now.blob != *read.blob)
+}
+
+// WholeActor returns a record with its large values, which Actor and ActorNamed leave out. An actor that dies meanwhile needs them no more.
+func (n *Node) WholeActor(ctx context.Context, a record.Actor) (record.Actor, error) {
+	whole, err := n.wholeActor(ctx, a)
+	if errors.Is(err, record.ErrBlobLost) {
+		if now, known := n.Actor(a.ID); known && now.Blobs == nil {
+			return now, nil
+		}
+	}
+	return whole, err
+}
+
+func (n *Node) wholeActor(ctx context.Context, a record.Actor) (record.Actor, error) {
+	if a.Blobs == nil {
+		return a, nil
+	}
+	for _, part := range []struct {
+		value *[]byte
+		blob  record.Blob
+	}{{&a.Spec, a.Blobs.Spec}, {&a.Meta, a.Blobs.Meta}, {&a.Home, a.Blobs.Home}} {
+		if part.blob.None() {
+			continue
+		}
+		value, err := n.load(ctx, part.blob)
+		if err != nil {
+			return a, fmt.Errorf("%s: %w", a.String(), err)
+		}
+		*part.value = value
+	}
+	a.Blobs = nil
+	return a, nil
+}
