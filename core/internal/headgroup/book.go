@@ -80,6 +80,9 @@ type Book struct {
 	file    File
 	said    map[uint32][]string // where heads have said that they are, by number; the state may say it later, or not yet
 	changed chan struct{}       // closed at the next change
+
+	saving sync.Mutex // held while the file is written
+	saved  File       // as it was written last
 }
 
 // NewBook returns a book that begins with what the file says, and writes the file in that folder.
@@ -131,41 +134,51 @@ func (b *Book) Set(list []Entry) {
 			heads = append(heads, e.HeadAt)
 		}
 	}
-	if len(heads) == 0 || !b.replace(heads) {
+	if len(heads) == 0 {
 		return
 	}
-	f := b.copy()
-	if err := f.Write(b.dir); err != nil {
-		b.log.Error("where the heads are cannot be noted; a later start of this head may look for them in vain", "error", err)
+	b.replace(heads)
+	b.note()
+}
+
+// note writes the file. It says so when that fails, and goes on.
+func (b *Book) note() {
+	if err := b.save(); err != nil {
+		b.log.Error("where the heads are, and their keys, cannot be noted; a later start of this head may look for them in vain, or need an earlier token", "error", err)
 	}
+}
+
+// save writes the file, if it is not on the disk already.
+func (b *Book) save() error {
+	b.saving.Lock()
+	defer b.saving.Unlock()
+	f := b.copy()
+	if reflect.DeepEqual(f, b.saved) {
+		return nil
+	}
+	if err := f.Write(b.dir); err != nil {
+		return err
+	}
+	b.saved = f
+	return nil
 }
 
 // SetKeys keeps the sealed keys of the cluster.
 func (b *Book) SetKeys(sealed []byte) {
-	if !b.replaceKeys(sealed) {
-		return
-	}
-	f := b.copy()
-	if err := f.Write(b.dir); err != nil {
-		b.log.Error("the keys of the cluster cannot be noted; a later start of this head may need the token that they had before", "error", err)
-	}
+	b.replaceKeys(sealed)
+	b.note()
 }
 
-func (b *Book) replaceKeys(sealed []byte) bool {
+func (b *Book) replaceKeys(sealed []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if bytes.Equal(sealed, b.file.Keys) {
-		return false
-	}
 	b.file.Keys = bytes.Clone(sealed)
-	return true
 }
 
 // Remove notes that this head belongs to the cluster no more.
 func (b *Book) Remove() error {
 	b.setRemoved()
-	f := b.copy()
-	return f.Write(b.dir)
+	return b.save()
 }
 
 func (b *Book) setRemoved() {
@@ -182,7 +195,9 @@ func (b *Book) Moved(number uint32, addresses []string) bool {
 	}
 	b.noteSaid(number, addresses)
 	list, _ := b.List()
-	return b.replace(list)
+	changed := b.replace(list)
+	b.note()
+	return changed
 }
 
 func (b *Book) noteSaid(number uint32, addresses []string) {

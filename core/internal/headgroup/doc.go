@@ -31,7 +31,7 @@
 // # Goroutines and locks
 //
 // A Group has one goroutine that passes on Raft's messages, one that follows the settings, one that tells nodes who leads, and one for each connection of Raft, for each
-// proposal of another head, and for each suspicion. Close ends them. Book.mu and Group.mu guard maps, and nothing is called with them held.
+// proposal of another head, and for each suspicion. Close ends them. Book.mu and Group.mu guard maps, and nothing is called with them held. Book.saving is held while the file is written.
 //
 // # Files
 //
