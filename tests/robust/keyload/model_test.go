@@ -64,7 +64,7 @@ func TestGaps_Blows_HaveTheLongestTimeWithoutAWrite(t *testing.T) {
 	all = append(all, call{Client: "b.1", Verb: put, Outcome: done, End: 25 * ms}, call{Client: "b.1", Verb: put, Outcome: done, End: 345 * ms},
 		call{Client: "b.1", Verb: put, Outcome: conflict, End: 100 * ms}, call{Client: "b.1", Verb: get, Outcome: done, End: 100 * ms})
 	r := gaps(all, []blow{{"kill", 31 * ms, 0}, {"kill", 400 * ms, 0}})
-	want := &report{Quiet: 10, Kinds: map[string]figure{"kill": {2, 300, 600, 600, 320, 600}}, Blows: []gap{{"kill", 300, 320}, {"kill", 600, 600}}}
+	want := &report{Quiet: 10, Kinds: map[string]figure{"kill": {2, 300, 600, 600, 320, 600}}, Blows: []gap{{"kill", 31 * ms, 300, 320}, {"kill", 400 * ms, 600, 600}}}
 	if !reflect.DeepEqual(r, want) {
 		t.Errorf("got %+v, want %+v", r, want)
 	}
