@@ -398,6 +398,12 @@ func TestActorLost_ConnectionOnly_IsMadeAnew(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.submit.Actors[id].Channel
 	}
+	d.eventually("the calls have left the caller", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		a := c.submit.Actors[id]
+		return a.Queue.Len() == 0 && a.Channel.Unsent() == 0
+	})
 	old := conn()
 	w.mu.Lock()
 	for _, k := range w.exec.Callers() {
