@@ -85,6 +85,9 @@ func (g *Group) announce() {
 	for {
 		changed := g.state.LeaderChanged()
 		_, moved := g.o.Book.List()
+		if id := g.state.Leader(); id != "" {
+			g.led.Store(&id)
+		}
 		h := g.Heads()
 		for _, p := range g.all() {
 			g.push(p, h)

@@ -46,7 +46,8 @@ type Group struct {
 	layer     *layer
 	transport *transport
 	suspects  suspects
-	state     *raftstate.Node // set by Begin, before anything comes from another head
+	led       atomic.Pointer[string] // the latest leader, which may be gone
+	state     *raftstate.Node        // set by Begin, before anything comes from another head
 	ctx       context.Context
 	stop      context.CancelFunc
 

@@ -18,9 +18,13 @@ const (
 )
 
 // suspect is called when a connection from another head has ended. If that head leads and its process is gone, this one stands for election
-// when it is its turn. A candidate that lacks the newest entries is not elected; then the next one stands.
+// when it is its turn. A candidate that lacks the newest entries is not elected; then the next one stands. The request of an earlier candidate may come before
+// the end of the connection: then nobody leads any more, and the latest leader counts.
 func (g *Group) suspect(from uint32) {
 	leader := g.state.Leader()
+	if latest := g.led.Load(); leader == "" && latest != nil {
+		leader = *latest
+	}
 	number, known := g.o.Book.Number(leader)
 	if !known || number != from || !g.suspects.begin(from) {
 		return

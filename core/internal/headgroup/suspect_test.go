@@ -67,12 +67,20 @@ func TestSuspect_FirstCandidateLacksEntries_TheNextOneLeadsSoon(t *testing.T) {
 	if err := first.PutSetting(t.Context(), "k", []byte("one has it")); err != nil {
 		t.Fatal(err)
 	}
+	id := leader.group.o.ID
+	for _, s := range others {
+		s.group.led.Store(&id) // as announce does
+	}
 	leader.end()
 	late.join()
 	ended := time.Now()
-	for _, s := range others {
-		go s.group.suspect(leader.group.o.Number)
+	late.group.suspect(leader.group.o.Number)
+	changed := others[1].state.LeaderChanged()
+	for others[1].state.Leader() != "" { // it refuses its vote
+		<-changed
+		changed = others[1].state.LeaderChanged()
 	}
+	others[1].group.suspect(leader.group.o.Number)
 	second := reign(t, seats, leader.group.o.ID)
 	if took := time.Since(ended); took > 2*time.Second {
 		t.Errorf("another head leads after %v", took)
