@@ -110,7 +110,8 @@ def test_leaders_are_killed_and_a_program_goes_on(three: Heads) -> None:
 def test_the_heads_are_shown_and_another_one_leads(three: Heads) -> None:
     until(three.healthy)
     text = three.nodes[1]("heads", "list")
-    assert f"Heads (head {three.number(three.leader())} leads, 3 of 3 voters healthy)\n" in three.nodes[1]("status")
+    shown = f"Heads (head {three.number(three.leader())} leads, 3 of 3 voters healthy)\n"
+    until(lambda: shown in three.nodes[1]("status"))  # nodes are told a moment later
     assert "3 of 3 voters are healthy: the cluster goes on if 1 more are lost." in text
     before = three.leader()
     other = next(n for n in three.nodes if n != before)
