@@ -109,7 +109,10 @@ func state(t *testing.T, lines ...string) {
 		file = filepath.Join(t.TempDir(), "state")
 		t.Setenv("FAKE_NVML", file)
 	}
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file+".new", []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil { // in one step: a helper may begin and read it at any time
 		t.Fatal(err)
 	}
 }
