@@ -14,16 +14,17 @@ import (
 const (
 	probeLimit = 300 * time.Millisecond // in which a machine says that nobody listens there
 	probePause = 5 * time.Millisecond   // a process that ends may take a connection and break it at once
+	underWay   = 3                      // turns that an election takes at most which has begun already
 	turn       = 60 * time.Millisecond  // between the candidacies of two followers: an election takes some milliseconds
 )
 
 // suspect is called when a connection from another head has ended. If that head leads and its process is gone, this one stands for election
 // when it is its turn. A candidate that lacks the newest entries is not elected; then the next one stands. The request of an earlier candidate may come before
-// the end of the connection: then nobody leads any more, and the latest leader counts.
+// the end of the connection: then nobody leads any more, the latest leader counts, and the election under way comes first. A leader that stops hands over in the same way.
 func (g *Group) suspect(from uint32) {
-	leader := g.state.Leader()
+	leader, turns := g.state.Leader(), 0
 	if latest := g.led.Load(); leader == "" && latest != nil {
-		leader = *latest
+		leader, turns = *latest, underWay
 	}
 	number, known := g.o.Book.Number(leader)
 	if !known || number != from || !g.suspects.begin(from) {
@@ -34,7 +35,7 @@ func (g *Group) suspect(from uint32) {
 		return
 	}
 	place, votes := g.turnAfter(leader)
-	if !votes || !g.awaitTurn(leader, place) {
+	if !votes || !g.awaitTurn(leader, turns+place) {
 		return
 	}
 	g.o.Log.Info("the head that led is gone: standing for election", "head", from)
@@ -47,8 +48,8 @@ func (g *Group) suspect(from uint32) {
 }
 
 // awaitTurn waits until it is this head's turn to stand for election after a leader. It reports false if another head leads by then.
-func (g *Group) awaitTurn(leader string, place int) bool {
-	timer := time.NewTimer(time.Duration(place) * turn)
+func (g *Group) awaitTurn(leader string, turns int) bool {
+	timer := time.NewTimer(time.Duration(turns) * turn)
 	defer timer.Stop()
 	for {
 		changed := g.state.LeaderChanged()
