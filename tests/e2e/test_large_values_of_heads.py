@@ -95,6 +95,19 @@ def flip(folder: Path, name: str) -> None:
     path.write_bytes(data)
 
 
+def test_the_first_head_and_another_one_keep_a_large_value_without_the_third() -> None:
+    """Two of three are a majority, whichever numbers they have. The first head of a cluster has number 0."""
+    with Heads(3) as heads:
+        first = next(n for n in heads.nodes if heads.number(n) == 0)
+        leads, off = (n for n in heads.nodes if n != first)
+        first("heads", "transfer-leadership", str(heads.number(leads)))
+        until(lambda: heads.leader() == leads)
+        off("stop")
+        name = str(heads.nodes.index(leads) + 1)
+        assert first.python(MAKES.format(mib=1, node=name)) == f"{MIB}\nTrue\n"
+        assert whole(state(first)) == whole(state(leads)) != set()
+
+
 def test_a_class_outlives_the_leader_and_the_node_of_its_actor() -> None:
     with Heads(3) as heads:
         leader = heads.leader()

@@ -17,6 +17,7 @@ const module = "github.com/eagleray/eagleray"
 // bottom up. A new package is given its place here.
 var layers = map[string][]string{
 	"leaf":     {"core/internal/strategy", "core/fault", "core/internal/direct", "core/internal/frame", "core/internal/gpus", "core/ids", "core/internal/planted", "core/record", "core/internal/resource", "core/internal/trace", "core/internal/wait", "core/internal/wire"},
+	"bulk":     {"core/internal/otherheads", "core/internal/patient"},
 	"linkmsg":  {"core/internal/linkmsg"},
 	"sockets":  {"core/internal/transport"},
 	"kernels":  {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
@@ -119,6 +120,8 @@ var rules = []rule{
 		"it asks other nodes about jobs: the network is an interface that it declares, and what this node knows is a function", false},
 	{"packages", []string{"kernels", "sockets", "pure", "state", "callers", "room", "wiring", "handover", "client", "value", "objects", "workers", "pressure", "pipes", "pulls", "joblogs", "census", "link", "headlink", "daemon", "head", "api", "binding", "pybind", "cmd"},
 		"it brings folders from node to node: the connection and the cluster's jobs are functions that it is given", false},
+	{"bulk", []string{"leaf", "linkmsg", "part", "packages", "blobs", "kernels", "sockets", "pure", "state", "callers", "room", "wiring", "handover", "client", "value", "objects", "workers", "pressure", "pipes", "pulls", "joblogs", "census", "link", "headlink", "daemon", "head", "api", "binding", "pybind", "cmd"},
+		"it says how bytes go between machines, and not which: whoever sends files or objects in bulk shares it", false},
 	{"blobs", []string{"linkmsg", "part", "packages", "kernels", "sockets", "pure", "state", "callers", "room", "wiring", "handover", "client", "value", "objects", "workers", "pressure", "pipes", "pulls", "joblogs", "census", "link", "headlink", "daemon", "head", "api", "binding", "pybind", "cmd"},
 		"it brings values from head to head: the connection and the cluster's state are interfaces that it declares", false},
 	{"ends", []string{"kernels", "sockets", "pure", "state", "callers", "room", "wiring", "handover", "client", "value", "objects", "workers", "pressure", "pipes", "pulls", "joblogs", "census", "link", "headlink", "daemon", "head", "api", "binding", "pybind", "cmd"},

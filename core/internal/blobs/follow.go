@@ -64,7 +64,7 @@ func (s *Store) begun() bool {
 // Follow gets what the state names and this head lacks, and removes what nothing names, until the context ends.
 func (s *Store) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		changed := s.changed()
+		changed := s.o.Others.Changed()
 		pause := lookAgain
 		s.sweep(ctx)
 		if !s.catchUp(ctx) {
@@ -80,13 +80,6 @@ func (s *Store) Follow(ctx context.Context) {
 		}
 		timer.Stop()
 	}
-}
-
-func (s *Store) changed() <-chan struct{} {
-	if s.o.Others == nil {
-		return nil
-	}
-	return s.o.Others.Changed()
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -131,7 +124,7 @@ func (s *Store) sweep(ctx context.Context) {
 
 // removeUnused removes a file that no record names and no ticket protects; mu held. What is being fetched is named, or was a moment ago.
 func (s *Store) removeUnused(h record.BlobHash) {
-	if s.held[h] > 0 || s.comes[h] != nil || s.state.NamesBlob(h) {
+	if s.held[h].tickets > 0 || s.comes[h] != nil || s.state.NamesBlob(h) {
 		return
 	}
 	if err := os.Remove(s.path(h)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,53 +9,15 @@ import (
 	"net"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/patient"
 	"github.com/eagleray/eagleray/core/record"
 )
-
-// Head is another head of the cluster.
-type Head struct {
-	Number uint32
-	Voter  bool
-}
-
-// Others are the other heads of the cluster.
-type Others interface {
-	// Heads returns the others, and whether this head has a vote.
-	Heads() (list []Head, votes bool)
-	// Has reports whether the number is that of another head.
-	Has(number uint32) bool
-	// Changed returns a channel that is closed when the heads, or where they are, have changed.
-	Changed() <-chan struct{}
-	// Dial makes a bulk connection to a head.
-	Dial(ctx context.Context, number uint32) (net.Conn, error)
-}
 
 const (
 	dialLimit = 5 * time.Second
 	sendLimit = 60 * time.Second // a value on its way to or from another head
 	putLimit  = 30 * time.Second // for a majority to have a value
 )
-
-func (s *Store) others() (list []Head, votes bool) {
-	if s.o.Others == nil {
-		return nil, true
-	}
-	return s.o.Others.Heads()
-}
-
-// majority returns how many of the heads with a vote have to have a value.
-func majority(list []Head, votes bool) int {
-	n := 0
-	if votes {
-		n++
-	}
-	for _, h := range list {
-		if h.Voter {
-			n++
-		}
-	}
-	return n/2 + 1
-}
 
 // Put writes a value to the disks of the heads. It returns when a majority of those with a vote have it. The value stays at least until Applied has the ticket, or the
 // grace time is over.
@@ -80,22 +42,23 @@ func (s *Store) Put(ctx context.Context, value []byte) (record.HeldBlob, error) 
 
 // said is what became of a value at one head.
 type said struct {
-	head  uint32 // 0: this one
+	head  uint32
+	here  bool // that is this head
 	votes bool
 	err   error
 }
 
 // spread brings a value to this head's disk and to the others. The heads that are late get it later.
 func (s *Store) spread(ctx context.Context, x record.HeldBlob, value []byte) error {
-	list, votes := s.others()
-	need := majority(list, votes)
+	list, votes := s.o.Others.Heads()
+	need := s.o.Others.Majority()
 	came := make(chan said, len(list)+1)
 	for _, h := range list {
-		if !s.goWork(func() { came <- said{h.Number, h.Voter, s.send(h.Number, x, value)} }) {
+		if !s.goWork(func() { came <- said{head: h.Number, votes: h.Voter, err: s.send(h.Number, x, value)} }) {
 			return errClosed
 		}
 	}
-	if !s.goWork(func() { came <- said{0, votes, s.keep(x.Blob, bytes.NewReader(value))} }) {
+	if !s.goWork(func() { came <- said{here: true, votes: votes, err: s.keep(x.Blob, bytes.NewReader(value))} }) {
 		return errClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, putLimit)
@@ -109,7 +72,7 @@ func (s *Store) spread(ctx context.Context, x record.HeldBlob, value []byte) err
 		select {
 		case a := <-came:
 			switch {
-			case a.err != nil && a.head == 0:
+			case a.err != nil && a.here:
 				why = a.err // says most about what to do
 			case a.err != nil:
 				s.o.Log.Warn("another head does not have a large value yet", "head", a.head, "value", x.Blob.Hash, "error", a.err)
@@ -150,6 +113,11 @@ func (s *Store) keep(b record.Blob, r io.Reader) error {
 
 // send has another head keep a value.
 func (s *Store) send(number uint32, x record.HeldBlob, value []byte) error {
+	return s.with(number, func(c net.Conn) error { return offer(c, x, value) })
+}
+
+// with has a conversation with another head, for sendLimit at most.
+func (s *Store) with(number uint32, talk func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, sendLimit)
 	defer cancel()
 	c, err := s.dial(ctx, number)
@@ -158,7 +126,7 @@ func (s *Store) send(number uint32, x record.HeldBlob, value []byte) error {
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
-	return offer(c, x, value)
+	return talk(patient.New(c, stall))
 }
 
 func (s *Store) dial(ctx context.Context, number uint32) (net.Conn, error) {
@@ -219,7 +187,7 @@ func (s *Store) search(b record.Blob) error {
 			return nil
 		}
 	}
-	list, _ := s.others()
+	list, _ := s.o.Others.Heads()
 	var why error
 	for _, h := range list {
 		err := s.copy(h.Number, b)
@@ -238,16 +206,10 @@ func (s *Store) search(b record.Blob) error {
 
 // copy gets a value from one head.
 func (s *Store) copy(number uint32, b record.Blob) error {
-	ctx, cancel := context.WithTimeout(s.ctx, sendLimit)
-	defer cancel()
-	c, err := s.dial(ctx, number)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	defer context.AfterFunc(ctx, func() { c.Close() })()
-	if err := ask(c, b); err != nil {
-		return err
-	}
-	return s.install(b, func(w io.Writer) error { return receiveTo(c, w, b.Size) })
+	return s.with(number, func(c net.Conn) error {
+		if err := ask(c, b); err != nil {
+			return err
+		}
+		return s.install(b, func(w io.Writer) error { return receiveTo(c, w, b.Size) })
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/patient"
 	"github.com/eagleray/eagleray/core/record"
 )
 
@@ -40,7 +41,7 @@ const (
 // Magic are the first bytes of each question, by which a head tells it from other questions on bulk connections.
 var Magic = [4]byte(binary.BigEndian.AppendUint32(nil, magic))
 
-// stall is how long an end waits for the next bytes of the other one.
+// stall is how long an end waits for the next bytes of the other one: every conversation is on a patient connection.
 const stall = 20 * time.Second
 
 // errMissing says that a head does not have a value.
@@ -134,10 +135,7 @@ func offer(c net.Conn, x record.HeldBlob, value []byte) error {
 	}
 	what, _, err := readAnswer(c)
 	if err == nil && what == saySend {
-		for rest := value; len(rest) > 0 && err == nil; rest = rest[min(block, len(rest)):] {
-			err = send(c, rest[:min(block, len(rest))])
-		}
-		if err == nil {
+		if err = sendBlocks(c, value); err == nil {
 			what, _, err = readAnswer(c)
 		}
 	}
@@ -161,10 +159,11 @@ func ask(c net.Conn, b record.Blob) error {
 
 // Serve answers one question of another head. The caller closes the connection.
 func (s *Store) Serve(from uint32, c net.Conn) {
+	c = patient.New(c, stall)
 	q, err := readRequest(c)
 	if err == nil {
 		switch {
-		case s.o.Others == nil || !s.o.Others.Has(from):
+		case !s.o.Others.Has(from):
 			err = errors.New("only a head of the cluster may ask for large values")
 		case q.what == askKeep:
 			err = s.serveKeep(c, q.blob)
@@ -212,7 +211,12 @@ func (s *Store) serveGet(c net.Conn, b record.Blob) error {
 	if err := answer(c, sayComes, len(data), ""); err != nil {
 		return err
 	}
-	for rest := data; len(rest) > 0; rest = rest[min(block, len(rest)):] {
+	return sendBlocks(c, data)
+}
+
+// sendBlocks sends a value in blocks, of which each has to move in time.
+func sendBlocks(c net.Conn, value []byte) error {
+	for rest := value; len(rest) > 0; rest = rest[min(block, len(rest)):] {
 		if err := send(c, rest[:min(block, len(rest))]); err != nil {
 			return err
 		}
@@ -237,17 +241,11 @@ func receiveTo(c net.Conn, w io.Writer, size uint32) error {
 }
 
 func send(c net.Conn, b []byte) error {
-	if err := c.SetWriteDeadline(time.Now().Add(stall)); err != nil {
-		return err
-	}
 	_, err := c.Write(b)
 	return err
 }
 
 func receive(c net.Conn, b []byte) error {
-	if err := c.SetReadDeadline(time.Now().Add(stall)); err != nil {
-		return err
-	}
 	_, err := io.ReadFull(c, b)
 	return err
 }

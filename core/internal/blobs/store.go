@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/otherheads"
 	"github.com/eagleray/eagleray/core/record"
 )
 
@@ -54,8 +55,8 @@ type State interface {
 // Options are what a Store needs of its head.
 type Options struct {
 	Dir    string
-	Others Others        // nil: there are no other heads
-	Grace  time.Duration // 0: grace
+	Others otherheads.Others // nil: there are no other heads
+	Grace  time.Duration     // 0: grace
 	Log    *slog.Logger
 }
 
@@ -74,10 +75,16 @@ type Store struct {
 	bad     map[record.BlobHash]bool // the file is there, and was found damaged
 	lost    map[record.BlobHash]bool // all other heads have said that they lack it
 	tickets map[record.BlobTicket]ticket
-	held    map[record.BlobHash]int // tickets of a value
+	held    map[record.BlobHash]keeping // by tickets
 	comes   map[record.BlobHash]*fetching
 	lacks   int  // values that are to come, as Follow has counted them
 	counted bool // Follow has counted them once
+}
+
+// keeping is what tickets protect: a value of that size, which may still be on its way to this disk.
+type keeping struct {
+	tickets int
+	size    uint32
 }
 
 // ticket protects a value until its command is applied.
@@ -98,9 +105,12 @@ func Open(o Options) (*Store, error) {
 	if o.Grace == 0 {
 		o.Grace = grace
 	}
+	if o.Others == nil {
+		o.Others = otherheads.Nobody{}
+	}
 	s := &Store{
 		o: o, have: map[record.BlobHash]uint32{}, bad: map[record.BlobHash]bool{}, lost: map[record.BlobHash]bool{}, tickets: map[record.BlobTicket]ticket{},
-		held: map[record.BlobHash]int{}, comes: map[record.BlobHash]*fetching{}, inbox: inbox{wake: make(chan struct{}, 1)},
+		held: map[record.BlobHash]keeping{}, comes: map[record.BlobHash]*fetching{}, inbox: inbox{wake: make(chan struct{}, 1)},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.read(); err != nil {
@@ -138,7 +148,7 @@ func (s *Store) read() error {
 		} else {
 			s.bad[h] = true
 		}
-		s.protect(h, newTicket())
+		s.protect(record.Blob{Hash: h, Size: s.have[h]}, newTicket())
 	}
 	return nil
 }
@@ -174,11 +184,11 @@ func newTicket() (t record.BlobTicket) {
 }
 
 // protect keeps a value until Applied has the ticket, or the grace time is over; mu held, or nobody else has the Store.
-func (s *Store) protect(h record.BlobHash, t record.BlobTicket) {
+func (s *Store) protect(b record.Blob, t record.BlobTicket) {
 	if _, known := s.tickets[t]; !known {
-		s.held[h]++
+		s.held[b.Hash] = keeping{s.held[b.Hash].tickets + 1, b.Size}
 	}
-	s.tickets[t] = ticket{h, time.Now().Add(s.o.Grace)}
+	s.tickets[t] = ticket{b.Hash, time.Now().Add(s.o.Grace)}
 }
 
 // release takes a ticket back; mu held.
@@ -188,9 +198,12 @@ func (s *Store) release(t record.BlobTicket) {
 		return
 	}
 	delete(s.tickets, t)
-	if s.held[x.hash]--; s.held[x.hash] == 0 {
+	k := s.held[x.hash]
+	if k.tickets--; k.tickets == 0 {
 		delete(s.held, x.hash)
+		return
 	}
+	s.held[x.hash] = k
 }
 
 func (s *Store) path(h record.BlobHash) string { return filepath.Join(s.o.Dir, h.String()+whole) }
@@ -209,18 +222,19 @@ func (s *Store) begin(x record.HeldBlob) error {
 	if s.closed {
 		return errClosed
 	}
-	if _, again := s.have[x.Blob.Hash]; !again && s.onTheWay()+int64(x.Blob.Size) > maxOnTheWay {
+	_, again := s.have[x.Blob.Hash]
+	if again = again || s.held[x.Blob.Hash].tickets > 0; !again && s.onTheWay()+int64(x.Blob.Size) > maxOnTheWay {
 		return errBusy
 	}
-	s.protect(x.Blob.Hash, x.Ticket)
+	s.protect(x.Blob, x.Ticket)
 	return nil
 }
 
-// onTheWay returns the bytes of files that only tickets keep; mu held. Only values with tickets are looked at: there are few.
+// onTheWay returns the bytes of values that only tickets keep, on the disk or still on their way to it; mu held. Only values with tickets are looked at: there are few.
 func (s *Store) onTheWay() (sum int64) {
-	for h := range s.held {
+	for h, k := range s.held {
 		if s.state == nil || !s.state.NamesBlob(h) {
-			sum += int64(s.have[h])
+			sum += int64(k.size)
 		}
 	}
 	return sum

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/otherheads"
 	"github.com/eagleray/eagleray/core/record"
 )
 
@@ -134,15 +135,16 @@ func (h *playedHead) Fresh(context.Context) error {
 	return nil
 }
 
-func (h *playedHead) Heads() (list []Head, votes bool) {
+func (h *playedHead) Heads() (list []otherheads.Head, votes bool) {
 	for _, n := range slices.Sorted(maps.Keys(h.w.heads)) { // in this order they are asked
 		if n != h.number {
-			list = append(list, Head{n, true})
+			list = append(list, otherheads.Head{Number: n, Voter: true})
 		}
 	}
 	return list, true
 }
 
+func (h *playedHead) Majority() int            { return len(h.w.heads)/2 + 1 }
 func (h *playedHead) Has(number uint32) bool   { return number != h.number && h.w.heads[number] != nil }
 func (h *playedHead) Changed() <-chan struct{} { return nil }
 

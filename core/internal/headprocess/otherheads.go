@@ -2,7 +2,6 @@ package headprocess
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/blobs"
 	"github.com/eagleray/eagleray/core/internal/headgroup"
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/otherheads"
 	"github.com/eagleray/eagleray/core/internal/packages"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/raftstate"
@@ -24,8 +24,8 @@ type otherHeads struct {
 	bulk   func(ctx context.Context, number uint32) (net.Conn, error)
 }
 
-// Heads implements packages.Others.
-func (o *otherHeads) Heads() (list []packages.Other, votes bool) {
+// Heads implements otherheads.Others.
+func (o *otherHeads) Heads() (list []otherheads.Head, votes bool) {
 	voters := map[string]bool{}
 	if state := o.state.Load(); state != nil {
 		for _, m := range state.Members() {
@@ -38,65 +38,31 @@ func (o *otherHeads) Heads() (list []packages.Other, votes bool) {
 			votes = voters[h.ID]
 			continue
 		}
-		list = append(list, packages.Other{Number: h.Number, Voter: voters[h.ID]})
+		list = append(list, otherheads.Head{Number: h.Number, Voter: voters[h.ID]})
 	}
 	return list, votes
 }
 
-// Has implements packages.Others.
+// Majority implements otherheads.Others.
+func (o *otherHeads) Majority() int {
+	if state := o.state.Load(); state != nil {
+		return state.Voters()/2 + 1
+	}
+	return 1
+}
+
+// Has implements otherheads.Others.
 func (o *otherHeads) Has(number uint32) bool { return number != o.number && o.book.Has(number) }
 
-// Changed implements packages.Others.
+// Changed implements otherheads.Others.
 func (o *otherHeads) Changed() <-chan struct{} {
 	_, changed := o.book.List()
 	return changed
 }
 
-// Dial implements packages.Others.
+// Dial implements otherheads.Others.
 func (o *otherHeads) Dial(ctx context.Context, number uint32) (net.Conn, error) {
 	return o.bulk(ctx, number)
-}
-
-// valueHeads are the other heads, for large values.
-type valueHeads struct{ *otherHeads }
-
-// Heads implements blobs.Others.
-func (o valueHeads) Heads() (list []blobs.Head, votes bool) {
-	all, votes := o.otherHeads.Heads()
-	for _, h := range all {
-		list = append(list, blobs.Head{Number: h.Number, Voter: h.Voter})
-	}
-	known := 0
-	for _, h := range list {
-		if h.Voter {
-			known++
-		}
-	}
-	if votes {
-		known++
-	}
-	for range o.voters() - known { // of whom the book does not know where they are: they count for the majority, and cannot be reached
-		list = append(list, blobs.Head{Voter: true})
-	}
-	return list, votes
-}
-
-// Dial implements blobs.Others.
-func (o valueHeads) Dial(ctx context.Context, number uint32) (net.Conn, error) {
-	if number == 0 {
-		return nil, errUnknownPlace
-	}
-	return o.otherHeads.Dial(ctx, number)
-}
-
-var errUnknownPlace = errors.New("nobody knows where this head is")
-
-// voters returns how many heads have a vote.
-func (o *otherHeads) voters() int {
-	if state := o.state.Load(); state != nil {
-		return state.Voters()
-	}
-	return 0
 }
 
 // askedWithin is how long a bulk connection may take to say what it is for.

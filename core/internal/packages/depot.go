@@ -16,6 +16,8 @@ import (
 	"sync"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/otherheads"
+	"github.com/eagleray/eagleray/core/internal/patient"
 )
 
 // What the names of files in the folder of a Depot end with.
@@ -35,7 +37,7 @@ type DepotOptions struct {
 	Runs  func(ids.Job) bool
 	Fresh func(context.Context) error
 	// Others are the other heads. Nil: there are none.
-	Others Others
+	Others otherheads.Others
 	Log    *slog.Logger
 }
 
@@ -57,6 +59,9 @@ type Depot struct {
 func OpenDepot(o DepotOptions) (*Depot, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder for packages: %w", err)
+	}
+	if o.Others == nil {
+		o.Others = otherheads.Nobody{}
 	}
 	d := &Depot{o: o, jobs: make(map[Hash]map[ids.Job]bool), comes: make(map[Hash]*made)}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
@@ -142,6 +147,7 @@ func (d *Depot) note(h Hash, job ids.Job) {
 
 // Serve answers one question of a node or of another head. The caller closes the connection.
 func (d *Depot) Serve(from uint32, c net.Conn) {
+	c = patient.New(c, stall)
 	q, err := readRequest(c)
 	if err == nil {
 		switch {
@@ -149,7 +155,7 @@ func (d *Depot) Serve(from uint32, c net.Conn) {
 			err = d.keep(c, &q, d.spread)
 		case q.what == askGet:
 			err = d.get(c, &q)
-		case d.o.Others == nil || !d.o.Others.Has(from):
+		case !d.o.Others.Has(from):
 			err = errors.New("only a head of the cluster may ask that")
 		case q.what == askStore:
 			err = d.keep(c, &q, nil)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/archive"
+	"github.com/eagleray/eagleray/core/internal/patient"
 )
 
 // patience is how long a node tries to reach the head about a package.
@@ -87,6 +88,7 @@ func (s *Store) get(ctx context.Context, h Hash, f *os.File) error {
 // ask has a head send a package.
 func ask(ctx context.Context, c net.Conn, q *request, f *os.File) error {
 	defer closedWith(ctx, c)()
+	c = patient.New(c, stall)
 	if err := q.write(c); err != nil {
 		return err
 	}

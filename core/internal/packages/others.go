@@ -11,25 +11,9 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/otherheads"
+	"github.com/eagleray/eagleray/core/internal/patient"
 )
-
-// Other is another head of the cluster.
-type Other struct {
-	Number uint32
-	Voter  bool
-}
-
-// Others are the other heads of the cluster.
-type Others interface {
-	// Heads returns the others, and whether this head has a vote.
-	Heads() (list []Other, votes bool)
-	// Has reports whether the number is that of another head.
-	Has(number uint32) bool
-	// Changed returns a channel that is closed when the heads, or where they are, have changed.
-	Changed() <-chan struct{}
-	// Dial makes a bulk connection to a head.
-	Dial(ctx context.Context, number uint32) (net.Conn, error)
-}
 
 // Times of what heads ask each other.
 const (
@@ -41,39 +25,15 @@ const (
 	spreadLimit = stall            // for a majority to have a package
 )
 
-func (d *Depot) others() (list []Other, votes bool) {
-	if d.o.Others == nil {
-		return nil, true
-	}
-	return d.o.Others.Heads()
-}
-
-// majority returns how many of the heads with a vote have to have a package.
-func majority(list []Other, votes bool) int {
-	n := 0
-	if votes {
-		n++
-	}
-	for _, o := range list {
-		if o.Voter {
-			n++
-		}
-	}
-	return n/2 + 1
-}
-
 // spread brings a package, which is here, to the other heads. It returns when a majority of the heads with a vote has the package on its disks. The others may get it later.
 func (d *Depot) spread(c net.Conn, q *request) error {
-	list, votes := d.others()
-	if len(list) == 0 {
-		return nil
-	}
-	have, need := 0, majority(list, votes)
+	list, votes := d.o.Others.Heads()
+	have, need := 0, d.o.Others.Majority()
 	if votes {
 		have++
 	}
 	type said struct {
-		Other
+		otherheads.Head
 		err error
 	}
 	came := make(chan said, len(list))
@@ -191,7 +151,7 @@ func (d *Depot) came(h Hash) {
 
 // search looks for a package at all other heads, and copies it.
 func (d *Depot) search(h Hash) error {
-	list, votes := d.others()
+	list, votes := d.o.Others.Heads()
 	lack := 0
 	if votes {
 		lack++
@@ -211,7 +171,7 @@ func (d *Depot) search(h Hash) error {
 			lack++
 		}
 	}
-	if why == nil || lack >= majority(list, votes) {
+	if why == nil || lack >= d.o.Others.Majority() {
 		return ErrMissing
 	}
 	return &laterError{fmt.Sprintf("the head does not have the package, and cannot ask all others (%v)", why)}
@@ -234,6 +194,7 @@ func (d *Depot) list(number uint32, h Hash) ([]entry, error) {
 	}
 	defer c.Close()
 	defer closedWith(ctx, c)()
+	c = patient.New(c, stall)
 	if err := (&request{what: askList, hash: h}).write(c); err != nil {
 		return nil, err
 	}
@@ -308,10 +269,7 @@ func (d *Depot) notes(h Hash, job ids.Job) bool {
 // must have been read.
 func (d *Depot) Follow(ctx context.Context) {
 	for {
-		var changed <-chan struct{}
-		if d.o.Others != nil {
-			changed = d.o.Others.Changed()
-		}
+		changed := d.o.Others.Changed()
 		pause := lookAgain
 		if err := d.catchUp(); err != nil && ctx.Err() == nil {
 			d.o.Log.Warn("this head may lack packages that other heads have; it is tried again", "error", err)
@@ -340,7 +298,7 @@ func (d *Depot) catchUp() (err error) {
 			d.Ended(job)
 		}
 	}
-	list, _ := d.others()
+	list, _ := d.o.Others.Heads()
 	for _, o := range list {
 		all, e := d.list(o.Number, Hash{})
 		if e != nil {

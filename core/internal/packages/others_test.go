@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/otherheads"
 	"github.com/eagleray/eagleray/tests/await"
 )
 
@@ -37,14 +38,16 @@ type seat struct {
 	self uint32
 }
 
-func (s seat) Heads() (list []Other, votes bool) {
+func (s seat) Heads() (list []otherheads.Head, votes bool) {
 	for i := range s.g.dirs {
 		if number := uint32(i + 1); number != s.self {
-			list = append(list, Other{Number: number, Voter: true})
+			list = append(list, otherheads.Head{Number: number, Voter: true})
 		}
 	}
 	return list, true
 }
+
+func (s seat) Majority() int { return len(s.g.dirs)/2 + 1 }
 
 func (s seat) Has(number uint32) bool {
 	return number >= 1 && int(number) <= len(s.g.dirs) && number != s.self

@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/archive"
+	"github.com/eagleray/eagleray/core/internal/patient"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -137,6 +138,7 @@ func (s *Store) bring(ctx context.Context, job ids.Job, h Hash, f *os.File, size
 // offer has a head keep a package for a job. The bytes are sent if the head lacks them.
 func offer(ctx context.Context, c net.Conn, q *request, f *os.File) error {
 	defer closedWith(ctx, c)()
+	c = patient.New(c, stall)
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ const (
 	block       = 256 << 10
 )
 
-// stall is how long an end waits for the next bytes of the other one.
+// stall is how long an end waits for the next bytes of the other one: every conversation is on a patient connection.
 const stall = 30 * time.Second
 
 // ErrMissing says that the head does not have a package.
@@ -211,17 +211,11 @@ func readEntries(c net.Conn) ([]entry, error) {
 }
 
 func send(c net.Conn, b []byte) error {
-	if err := c.SetWriteDeadline(time.Now().Add(stall)); err != nil {
-		return err
-	}
 	_, err := c.Write(b)
 	return err
 }
 
 func receive(c net.Conn, b []byte) error {
-	if err := c.SetReadDeadline(time.Now().Add(stall)); err != nil {
-		return err
-	}
 	_, err := io.ReadFull(c, b)
 	return err
 }

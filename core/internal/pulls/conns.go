@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/eagleray/eagleray/core/internal/patient"
 )
 
 // idleFor is how long a bulk connection that nobody uses stays open.
@@ -38,7 +40,7 @@ func (s *conns) get(ctx context.Context, node uint32) (*bulk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bulk{Conn: c, in: bufio.NewReaderSize(&patient{Conn: c, limit: s.patience}, 4<<10)}, nil
+	return &bulk{Conn: c, in: bufio.NewReaderSize(patient.New(c, s.patience), 4<<10)}, nil
 }
 
 // take returns a connection that is open already, nil if there is none.

@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/patient"
 )
 
 // server serves another node on a bulk connection that it has dialed. It is the holder of the object that is being read.
@@ -42,7 +43,7 @@ func (p *Pulls) Serve(from uint32, c net.Conn) {
 	}
 	defer p.running.Done()
 	defer p.drop(s)
-	both := &patient{Conn: c, limit: silence}
+	both := patient.New(c, silence)
 	in, out := bufio.NewReaderSize(both, 4<<10), bufio.NewWriterSize(both, 16<<10)
 	for {
 		err := s.serveOne(in, out)
