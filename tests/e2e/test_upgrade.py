@@ -79,7 +79,7 @@ def test_heads_and_nodes_are_upgraded_while_a_program_works(cluster: Upgraded) -
     # One head is upgraded. The others do not know what is new, so it is not in use, and the head can go back.
     cluster.replace(first, AHEAD)
     assert cluster.levels() == (level, [level, level, level + 1])
-    assert "An upgrade is under way: of older releases are the heads " in one("heads", "list")
+    assert "An upgrade is under way: these heads are of an older release: " in one("heads", "list")
     cluster.replace(first, HERE)
     assert cluster.levels() == (level, [level] * 3)
 

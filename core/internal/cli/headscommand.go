@@ -251,7 +251,7 @@ func levelText(list []linkmsg.HeadStatus) string {
 			older = append(older, fmt.Sprint(h.Number))
 		}
 	}
-	return fmt.Sprintf("An upgrade is under way: of older releases are the heads %s. What is new works when all heads are upgraded; until then each can go back.", strings.Join(older, ", "))
+	return fmt.Sprintf("An upgrade is under way: these heads are of an older release: %s. What is new in the newer release works when all heads have it. Until then each head can go back to the older release.", strings.Join(older, ", "))
 }
 
 func changeHeads(c *join.Client, what string, number *uint32, out io.Writer) error {

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -36,14 +35,6 @@ func TestOptions_Check_BoundsAndDefaults(t *testing.T) {
 		o.Number, o.SessionDir, o.ArenaBytes = 1, "/s", minArena+5000
 		if err := o.Check(); err != nil || o.CPUs != want || o.ArenaBytes != minArena+4096 || o.Log == nil || want == 2 && o.Log != log {
 			t.Errorf("%+v, %v", o, err)
-		}
-	}
-}
-
-func TestBackoff_LongerEachTimeUntilTheMost(t *testing.T) {
-	for falls, want := range map[int]time.Duration{0: 0, 1: 0, 2: firstBackoff, 3: 2 * firstBackoff, 4: 4 * firstBackoff, 9: 128 * firstBackoff, 10: maxBackoff, 60: maxBackoff, 1 << 40: maxBackoff} {
-		if got := backoff(falls); got != want {
-			t.Errorf("%d falls: %v, want %v", falls, got, want)
 		}
 	}
 }

@@ -133,8 +133,10 @@ func (d *Daemon) explainWait(c *client, m *wire.Message) error {
 		return err
 	}
 	why := d.explain(c, &q)
-	if why != "" {
-		why += d.otherReleases()
+	if why != "" && d.o.OtherReleases != nil {
+		if text := d.o.OtherReleases(); text != "" {
+			why += "; " + text
+		}
 	}
 	return m.Reply(cmp.Or(why, "nothing of it waits for a worker"))
 }

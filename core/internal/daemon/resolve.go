@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/deathtext"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
+	"github.com/eagleray/eagleray/core/internal/releases"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -88,4 +89,22 @@ func (d *Daemon) resolved(c *client, n uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(c.cancels, n)
+}
+
+// mayCall returns why processes of this node cannot call an actor, nil if they can.
+func (d *Daemon) mayCall(r *record.Resolution) error {
+	o, err := wire.ParseAddress(r.Actor.Address)
+	if r.State != record.ActorAlive || err != nil {
+		return nil
+	}
+	return d.talksWith(o.Node())
+}
+
+// talksWith returns why processes of this node do not talk to those of another one, nil if they do.
+func (d *Daemon) talksWith(node uint32) error {
+	if node == d.o.Number || d.o.NodeOf == nil {
+		return nil
+	}
+	n, _ := d.o.NodeOf(node) // the release of a node that is not known is not known either
+	return releases.Talks(&n)
 }

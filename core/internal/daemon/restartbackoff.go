@@ -1,18 +1,13 @@
 package daemon
 
-import "time"
+import (
+	"time"
 
-// An actor whose worker dies in its constructor would, with many restarts, keep
-// the machine busy with nothing but that. The first restart is immediate. Those
-// after it wait, each twice as long as the one before.
-const (
-	firstBackoff = 50 * time.Millisecond
-	maxBackoff   = 10 * time.Second
+	"github.com/eagleray/eagleray/core/internal/retry"
 )
 
-// noteFailedStart counts how often in a row the worker of an actor has died before the
-// actor's constructor had ended. It is called when the worker of an incarnation has
-// died; mu held.
+// noteFailedStart counts how often in a row the worker of an actor has died before the actor's constructor had ended. It is called when the
+// worker of an incarnation has died; mu held.
 func (d *Daemon) noteFailedStart(a *actor) {
 	if !a.created && a.rec.MayRestart() {
 		d.failedStarts[a.rec.ID]++
@@ -21,21 +16,14 @@ func (d *Daemon) noteFailedStart(a *actor) {
 	delete(d.failedStarts, a.rec.ID)
 }
 
-// backoff returns how long an actor is not placed after so many failed starts in a row.
-func backoff(failedStarts int) time.Duration {
-	if failedStarts < 2 {
-		return 0
-	}
-	return min(firstBackoff<<min(failedStarts-2, 20), maxBackoff)
-}
-
-// afterBackoff places an actor at once, or when its backoff is over. In a cluster the head has seen to that; mu held.
+// afterBackoff places an actor at once, or when its backoff is over: an actor whose worker dies in its constructor would, with many restarts, keep the machine
+// busy with nothing but that. In a cluster the head has seen to that; mu held.
 func (d *Daemon) afterBackoff(a *actor, place func()) {
 	if d.o.Cluster != nil {
 		place()
 		return
 	}
-	if a.backoff = backoff(d.failedStarts[a.rec.ID]); a.backoff == 0 {
+	if a.backoff = retry.AfterCrashes(d.failedStarts[a.rec.ID]); a.backoff == 0 {
 		place()
 		return
 	}

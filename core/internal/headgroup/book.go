@@ -85,9 +85,11 @@ type Book struct {
 	saved  File       // as it was written last
 }
 
-// NewBook returns a book that begins with what the file says, and writes the file in that folder.
+// NewBook returns a book that begins with what the file in a folder says, and keeps that file as the book is.
 func NewBook(dir string, f *File, log *slog.Logger) *Book {
-	return &Book{dir: dir, log: log, file: *f, said: map[uint32][]string{}, changed: make(chan struct{})}
+	b := &Book{dir: dir, log: log, file: *f, said: map[uint32][]string{}, changed: make(chan struct{})}
+	b.saved = b.copy()
+	return b
 }
 
 // List returns the heads, and a channel that is closed when that has changed.

@@ -12,7 +12,7 @@ import (
 // would be without new entries until such a pause is over, and if another head was lost meanwhile, nothing could be committed. Heartbeats come with short
 // pauses. So entries that have failed wait here for the next heartbeat that is answered, and Raft hears of the failure only then.
 
-// contactLimit bounds that wait. Raft's pause has come to 10 s when that many waits in a row were in vain that a head is gone for 12 minutes.
+// contactLimit bounds that wait. Raft doubles its pause after each failure. With one failure a minute, the pause has grown to 10 s after 12 minutes.
 const contactLimit = time.Minute
 
 // contacts tells those who wait for a head when it has answered a heartbeat.

@@ -271,7 +271,7 @@ func (s *seen) step(ctx context.Context) {
 func (s *seen) forgetRemoved(ctx context.Context) {
 	for _, v := range s.voters() {
 		if v.Removed && !v.Member {
-			err := s.g.o.Revoke(ctx, v.Number) // first: there is no second time
+			err := s.g.o.Revoke(ctx, v.Number) // before the setting goes: without it nobody would try again
 			if err == nil {
 				err = s.r.DelSetting(ctx, SettingOf(v.ID))
 			}

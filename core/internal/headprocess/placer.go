@@ -53,7 +53,7 @@ const blobPause = time.Second
 
 // placeWhole places an actor when the large parts of its record are here.
 func (p *nodePlacer) placeWhole(a record.Actor, at uint32) {
-	for p.ctx.Err() == nil {
+	for said := false; p.ctx.Err() == nil; said = true {
 		whole, err := p.state.WholeActor(p.ctx, a)
 		if now, known := p.state.Actor(a.ID); !known || !now.Live() || now.Incarnation != a.Incarnation {
 			return
@@ -68,8 +68,8 @@ func (p *nodePlacer) placeWhole(a record.Actor, at uint32) {
 			if err := p.reign.ActorDead(p.ctx, a.ID, a.Incarnation, cause, time.Now().UnixMilli()); err == nil {
 				return
 			}
-		default:
-			p.log.Warn("an actor cannot start yet", "actor", a.ID, "error", err)
+		case !said:
+			p.log.Warn("an actor waits until another head gives a large part of its record", "actor", a.ID, "error", err)
 		}
 		select {
 		case <-time.After(blobPause):

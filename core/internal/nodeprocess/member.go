@@ -23,6 +23,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/promise"
 	"github.com/eagleray/eagleray/core/internal/relay"
+	"github.com/eagleray/eagleray/core/internal/releases"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -278,6 +279,13 @@ func (m *member) NodeIs(n record.Node) {
 		m.links.Dead(n.Number)
 		m.daemon.NodeGone(n.Number) // also when nothing connects the two
 	}
+}
+
+// otherReleases is daemon.Options.OtherReleases.
+func (m *member) otherReleases() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return releases.Idle(m.nodes)
 }
 
 // nodeOf returns what the head has told of a node.

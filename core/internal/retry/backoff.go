@@ -27,6 +27,9 @@ func growing(n int, base, limit time.Duration) time.Duration {
 	return d
 }
 
+// AfterCrashes is the delay before something is started again whose process has died so many times in a row: none the first time.
+func AfterCrashes(n int) time.Duration { return growing(n-1, crashDelay, maxCrashDelay) }
+
 // spread varies a delay by up to a quarter of it, in both directions, so that
 // tasks that failed together do not come back together.
 func spread(d time.Duration) time.Duration {

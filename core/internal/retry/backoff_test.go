@@ -51,3 +51,11 @@ func TestOOMDelay_DoublesUpToAMinute(t *testing.T) {
 		t.Errorf("without a base: %v", got)
 	}
 }
+
+func TestAfterCrashes_LongerEachTimeUntilTheMost(t *testing.T) {
+	for n, want := range map[int]time.Duration{0: 0, 1: 0, 2: crashDelay, 3: 2 * crashDelay, 4: 4 * crashDelay, 9: 128 * crashDelay, 10: maxCrashDelay, 60: maxCrashDelay, 1 << 40: maxCrashDelay} {
+		if got := AfterCrashes(n); got != want {
+			t.Errorf("%d crashes: %v, want %v", n, got, want)
+		}
+	}
+}

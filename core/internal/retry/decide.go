@@ -65,7 +65,7 @@ func (b *Budget) Decide(s Setback) Verdict {
 	case WorkerDied:
 		v.Used.Tries = oneMore(b.Tries)
 		v.Used.Crashes = oneMore(b.Crashes)
-		v.Least, v.Grows = b.Pause, growing(int(v.Used.Crashes)-1, crashDelay, maxCrashDelay)
+		v.Least, v.Grows = b.Pause, AfterCrashes(int(v.Used.Crashes))
 	case Raised:
 		v.Used.Tries = oneMore(b.Tries)
 		v.Least = b.Pause
