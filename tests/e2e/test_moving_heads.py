@@ -12,6 +12,7 @@ import pytest
 from eagleray._private.cli import BINARY
 from pace import until
 from several_heads import Heads
+from steadywork import CALLS
 from two_nodes import LIMIT, Node
 
 pytestmark = pytest.mark.timeout(300)
@@ -127,30 +128,6 @@ class Service:
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-
-
-CALLS = """
-    import sys
-
-    import eagleray as ray
-
-    ray.init()
-
-    @ray.remote(num_cpus=0)
-    class Counter:
-        def __init__(self):
-            self.n = 0
-
-        def add(self):
-            self.n += 1
-            return self.n
-
-    counter = Counter.remote()
-    print(ray.get(counter.add.remote()), flush=True)
-    for line in sys.stdin:
-        new = Counter.remote()
-        print(ray.get([counter.add.remote(), new.add.remote()], timeout=120), flush=True)
-"""
 
 
 def test_heads_move_and_nodes_and_programs_follow(tmp_path: Path) -> None:

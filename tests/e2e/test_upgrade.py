@@ -119,7 +119,7 @@ def test_heads_and_nodes_are_upgraded_while_a_program_works(cluster: Upgraded) -
     )
     said, _ = program.communicate("over\n", timeout=LIMIT)
     assert program.returncode == 0, said
-    wrong, did, done = json.loads(said.splitlines()[-1])
+    wrong, did, _, done = json.loads(said.splitlines()[-1])
     assert not wrong and not done and len(did) == 6 and all(did.values()), said
     one("stop")
     cluster.installed.unlink()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import TracebackType
 
 from pace import until
 from several_heads import Heads
+from steadywork import BEGINS
 from two_nodes import Node
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,11 +83,13 @@ class Upgraded(Heads):
         assert len({h["used_level"] for h in rows}) == 1
         return rows[0]["used_level"], sorted(h["level"] for h in rows)
 
-    def __exit__(self, *why: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for node in self.others:
             node("stop", "--grace-period=20")
         try:
-            super().__exit__(*why)  # type: ignore[arg-type]
+            super().__exit__(kind, error, trace)
         finally:
             for node in self.others:
                 node.clear()
@@ -93,85 +97,33 @@ class Upgraded(Heads):
 
 #: A program that does all that needs heads, and all that needs none, until it is told to end. Then it says what was
 #: wrong, and how often it did what.
-WORKS = """
-    import json
-    import threading
-    import time
-
-    import eagleray as ray
+WORKS = (
+    BEGINS
+    + """
     from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    ray.init(namespace="works")
     two = next(n["NodeID"] for n in ray.nodes() if n["NodeName"] == "two")
-
-    @ray.remote(num_cpus=0)
-    class Counter:
-        def __init__(self):
-            self.n = 0
-
-        def add(self):
-            self.n += 1
-            return self.n
-
-    @ray.remote(num_cpus=0, num_returns="streaming")
-    def counts():
-        n = 0
-        while True:
-            yield n
-            n += 1
-            time.sleep(0.005)
-
     double = ray.remote(num_cpus=0.1)(lambda x: 2 * x)
     here = {"resources": {"one": 0.1}}
-    there = {"resources": {"two": 0.1}}
+    there = elsewhere = {"resources": {"two": 0.1}}
     counter = Counter.options(name="counter", **there).remote()
     at_two = NodeAffinitySchedulingStrategy(two, soft=True)
     lasting = Counter.options(name="lasting", lifetime="detached", max_restarts=-1, scheduling_strategy=at_two).remote()
     open_generator = counts.options(**there).remote()
-    over, did, wrong = threading.Event(), {}, []
-
-    def works(name, step):
-        n = 0
-        try:
-            while not over.is_set():
-                step(n)
-                n += 1
-        except Exception as error:
-            wrong.append(f"{name}: {error!r}")
-        did[name] = n
 
     def tasks(n):
         refs = [double.options(**(here, there)[i % 2]).remote(i) for i in range(n, n + 20)]
         assert ray.get(refs, timeout=60) == [2 * i for i in range(n, n + 20)]
 
-    def calls(n):
-        assert ray.get(counter.add.remote(), timeout=60) == n + 1
-
     def lasting_calls(n):
         assert ray.get(lasting.add.remote(), timeout=60) == n + 1
 
-    def generator(n):
-        assert ray.get(next(open_generator), timeout=60) == n
+    def waits():
+        ref = double.options(resources={"three": 1}).remote(4)
+        print("waits", flush=True)
+        input()
+        return lambda: len(ray.wait([ref], timeout=0)[0])
 
-    def actors(n):
-        made = Counter.options(**there).remote()
-        assert ray.get(made.add.remote(), timeout=60) == 1
-
-    def names(n):
-        assert ray.get_actor("counter") == counter
-
-    steps = (tasks, calls, lasting_calls, generator, actors, names)
-    threads = [threading.Thread(target=works, args=(step.__name__, step)) for step in steps]
-    for t in threads:
-        t.start()
-    print("works", flush=True)
-    input()
-    waits = double.options(resources={"three": 1}).remote(4)
-    print("waits", flush=True)
-    input()
-    over.set()
-    for t in threads:
-        t.join()
-    done, _ = ray.wait([waits], timeout=0)
-    print(json.dumps([wrong, did, len(done)]))
+    work(tasks, calls, lasting_calls, generator, actors, names, later=waits)
 """
+)

@@ -15,35 +15,12 @@ import pytest
 from net.lab import ROBUST, Lab, unavailable
 from net.machine import Machine
 from processes import until
+from steadywork import CALLS
 
 _WHY = unavailable()
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.skipif(bool(_WHY), reason=_WHY)]
 LIMIT_S = 90.0
 NAMES = {"h1": "a", "h2": "b", "h3": "c"}
-
-#: Calls an actor of its own node and makes a new one, whenever a line comes.
-CALLS = """
-    import sys
-
-    import eagleray as ray
-
-    ray.init(*sys.argv[1:])
-
-    @ray.remote(num_cpus=0)
-    class Counter:
-        def __init__(self):
-            self.n = 0
-
-        def add(self):
-            self.n += 1
-            return self.n
-
-    counter = Counter.remote()
-    print(ray.get(counter.add.remote()), flush=True)
-    for line in sys.stdin:
-        new = Counter.remote()
-        print(ray.get([counter.add.remote(), new.add.remote()], timeout=120), flush=True)
-"""
 
 
 class Moving:

@@ -19,12 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[1:1] = [str(ROOT / "tests" / "e2e"), str(ROOT / "tests")]
-
-from pace import until  # noqa: E402
-from two_nodes import Node  # noqa: E402
-from upgraded import AHEAD, HERE, WORKS, Upgraded  # noqa: E402
+from pace import until
+from two_nodes import Node
+from upgraded import AHEAD, HERE, ROOT, WORKS, Upgraded
 
 LIMIT_S = 180.0
 
@@ -112,7 +109,7 @@ def run(old: Path, new: Path, given: argparse.Namespace, folder: Path) -> list[s
         said, _ = program.communicate("waits\nover\n", timeout=LIMIT_S)
     if program.returncode:
         return [f"the program ended with status {program.returncode}: {said}"]
-    wrong, did, _ = json.loads(said.splitlines()[-1])
+    wrong, did, _, _ = json.loads(said.splitlines()[-1])
     print(f"  {did}")
     return [*wrong, *(f"{name} did nothing" for name, n in did.items() if not n)]
 
