@@ -40,6 +40,7 @@
 //	layer.go     Raft's connections
 //	calls.go     Raft's calls, which are made again when a kept connection has ended
 //	suspect.go   a leader that is gone
+//	handover.go  a leader that ends in order
 //	stall.go     a leader whose disk does not answer
 //	contact.go   a head that can be reached again gets entries at once
 //	forward.go   proposals

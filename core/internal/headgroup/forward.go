@@ -75,7 +75,7 @@ func (g *Group) Handle(from uint32, m *wire.Message) bool {
 		g.goWork(func() { g.propose(m) })
 	case linkmsg.TMember:
 		g.goWork(func() { _ = m.Reply(g.member()) })
-	case linkmsg.THeads: // is for nodes, but for where the sender is
+	case linkmsg.THeads:
 		return g.heard(from, m)
 	default:
 		return false
@@ -83,7 +83,7 @@ func (g *Group) Handle(from uint32, m *wire.Message) bool {
 	return true
 }
 
-// heard notes where another head says that it is: after a move it may be unable to write that into the state before the others find it.
+// heard notes whom another head follows, and where it says that it is: after a move it may be unable to write that into the state before the others find it.
 func (g *Group) heard(from uint32, m *wire.Message) bool {
 	var h linkmsg.Heads
 	err := linkmsg.Decode("who leads", m.Body, linkmsg.MaxHello*linkmsg.MaxHeads, &h)
@@ -94,6 +94,7 @@ func (g *Group) heard(from uint32, m *wire.Message) bool {
 		g.o.Log.Error("a message of another head cannot be understood: the connection is closed", "head", from, "error", err)
 		return false
 	}
+	g.said.note(from, h)
 	for _, at := range h.All {
 		if at.Number == from && g.o.Book.Moved(from, at.Addresses) {
 			g.o.Log.Info("another head has moved", "head", from, "to", at.Addresses)

@@ -46,6 +46,7 @@ type Group struct {
 	layer     *layer
 	transport *transport
 	suspects  suspects
+	said      said
 	led       atomic.Pointer[string] // the latest leader, which may be gone
 	state     *raftstate.Node        // set by Begin, before anything comes from another head
 	ctx       context.Context

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -75,10 +76,21 @@ type seat struct {
 	state *raftstate.Node
 	disk  *stuckDisk
 
-	mu     sync.Mutex
-	parted bool
-	ended  bool
-	open   []net.Conn
+	mu        sync.Mutex
+	parted    bool
+	ended     bool
+	open      []net.Conn
+	connected []uint32 // the heads to which it has a connection of control
+}
+
+// control is Options.Control. Nothing is sent on the connections.
+func (s *seat) control(number uint32) (*wire.Peer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.connected, number) {
+		return nil, net.ErrClosed
+	}
+	return nil, nil
 }
 
 // end is the end of a head's process, for the others.
@@ -167,7 +179,7 @@ func threeSeatsWith(t *testing.T, timing raftstate.Timing) map[string]*seat {
 		self := uint32(i + 1)
 		here := &seat{disk: disks[i]}
 		g := New(Options{ID: d.ID(), Number: self, Book: NewBook(t.TempDir(), &File{Heads: at}, log), Log: log, Stalled: d.Stalled,
-			Control: func(uint32) (*wire.Peer, error) { return nil, net.ErrClosed },
+			Control: here.control,
 			Dial: func(_ context.Context, number uint32) (net.Conn, error) {
 				a, b := net.Pipe()
 				there := numbered[number]

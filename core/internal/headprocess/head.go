@@ -259,7 +259,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	select {
 	case <-term:
 		log.Info("SIGTERM: ending")
-		handOver(state, log)
+		handOver(group, log)
 		return nil
 	case err := <-unfit:
 		return err
@@ -306,18 +306,11 @@ func noMajority(state *raftstate.Node, err error) error {
 const handOverLimit = 2 * time.Second
 
 // handOver has another head lead, if there is one, so that nobody waits for an election.
-func handOver(state *raftstate.Node, log *slog.Logger) {
+func handOver(group *headgroup.Group, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverLimit)
 	defer cancel()
-	if state.Voters() < 2 || state.Leader() != state.Self() {
-		return
-	}
-	reign, err := state.Lead(ctx)
-	if err == nil {
-		err = reign.TransferTo(ctx, "")
-	}
-	if err != nil {
-		log.Warn("this head ends, and no other one has taken over yet", "error", err)
+	if err := group.HandOver(ctx); err != nil {
+		log.Warn("this head ends, and not all others follow another one yet", "error", err)
 	}
 }
 

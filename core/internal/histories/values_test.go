@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/eagleray/eagleray/core/internal/blobs"
+	"github.com/eagleray/eagleray/core/internal/otherheads"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
@@ -67,23 +68,26 @@ func (v *values) end() {
 
 func (v *values) place(number uint32) *member { return v.g.members[number-1] }
 
-// Heads implements blobs.Others. All members have a vote.
-func (v *values) Heads() (list []blobs.Head, votes bool) {
+// Heads implements otherheads.Others. All members have a vote.
+func (v *values) Heads() (list []otherheads.Head, votes bool) {
 	for i, m := range v.g.members {
 		if m != v.m {
-			list = append(list, blobs.Head{Number: uint32(i + 1), Voter: true})
+			list = append(list, otherheads.Head{Number: uint32(i + 1), Voter: true})
 		}
 	}
 	return list, true
 }
 
-// Has implements blobs.Others.
+// Majority implements otherheads.Others.
+func (v *values) Majority() int { return len(v.g.members)/2 + 1 }
+
+// Has implements otherheads.Others.
 func (v *values) Has(number uint32) bool { return v.place(number) != v.m }
 
-// Changed implements blobs.Others.
+// Changed implements otherheads.Others.
 func (v *values) Changed() <-chan struct{} { return nil }
 
-// Dial implements blobs.Others. No connection is made from or to a member that is dead or cut off. What is cut off later ends what it has begun.
+// Dial implements otherheads.Others. No connection is made from or to a member that is dead or cut off. What is cut off later ends what it has begun.
 func (v *values) Dial(_ context.Context, number uint32) (net.Conn, error) {
 	other := v.place(number)
 	l := other.now()
