@@ -82,7 +82,7 @@ func BenchmarkActorLife(b *testing.B) {
 // BenchmarkMachine measures the machine without raft.
 func BenchmarkMachine(b *testing.B) {
 	m := NewMachine()
-	data, err := encode(Command{Request: RequestID{Client{1}, 1}, Body: &KVPut{"bench", "key", []byte("value"), true}})
+	data, err := encode(Command{Request: RequestID{Client: Client{1}, Seq: 1}, Body: &KVPut{"bench", "key", []byte("value"), true}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package raftstate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,7 +21,7 @@ func TestCodec_EveryKind_RoundTrips(t *testing.T) {
 		b := randomBody(r)
 		seen[b.kind()] = true
 		term := uint64(r.IntN(2)) * r.Uint64()
-		data, err := encode(Command{Request: RequestID{Client{1, 2}, 3}, Term: term, Body: b, Answered: 2, Seen: 7})
+		data, err := encode(Command{Request: RequestID{Client: Client{1, 2}, Seq: 3}, Term: term, Body: b, Answered: 2, Seen: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +29,7 @@ func TestCodec_EveryKind_RoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Request != (RequestID{Client{1, 2}, 3}) || c.Term != term || c.Answered != 2 || c.Seen != 7 || reflect.TypeOf(c.Body) != reflect.TypeOf(b) {
+		if c.Request != (RequestID{Client: Client{1, 2}, Seq: 3}) || c.Term != term || c.Answered != 2 || c.Seen != 7 || reflect.TypeOf(c.Body) != reflect.TypeOf(b) {
 			t.Fatalf("got %+v, want %+v", c, b)
 		}
 		again, err := encode(c)
@@ -124,4 +125,18 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Log entries of the version that had no acknowledgements are read.
+func TestCodec_EnvelopeOfTheFirstVersion_IsRead(t *testing.T) {
+	data, err := msgpack.Marshal([]any{1, KindKVPut, Client{1, 2}, 3, map[string]any{"key": "k", "val": []byte("v")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its client is an array of bytes, which the codec writes as bytes.
+	data = bytes.Replace(data, append([]byte{0xdc, 0, 16}, 1, 2), append([]byte{0xc4, 16}, 1, 2), 1)
+	c, err := decode(data)
+	if err != nil || c.Request != (RequestID{Client: Client{1, 2}, Seq: 3}) || c.Answered != 0 || c.Seen != 0 || c.Body.(*KVPut).Key != "k" {
+		t.Fatalf("got %+v, %v", c, err)
+	}
 }

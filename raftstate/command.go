@@ -3,6 +3,7 @@ package raftstate
 import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/answered"
 )
 
 // Kind numbers a command. Numbers are never reused.
@@ -38,14 +39,11 @@ const (
 )
 
 // Client is the random name of one proposer.
-type Client [16]byte
+type Client = answered.Client
 
 // RequestID makes a retried command apply once. A client's numbers count from
 // 1; the zero value asks Apply for the next.
-type RequestID struct {
-	Client Client
-	Seq    uint64
-}
+type RequestID = answered.RequestID
 
 // Command is one change of the state.
 type Command struct {

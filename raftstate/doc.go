@@ -9,7 +9,8 @@
 //	Blobs    large values, which are files of the heads   (blobs)
 //	Fresh    reads that show everything that was committed before   (mark)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, internal/ring)
-//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, dedup, results, image)
+//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, image)
+//	answered what requests gave, so that none is carried out twice    (internal/answered, requests)
 //	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, keywatch, internal/keyspace)
 //
 // # The machine
@@ -27,8 +28,8 @@
 // # Commands
 //
 // A command is a msgpack array: version, kind, client, sequence, body, term, answered, seen. Client and sequence
-// together make a retry apply once (dedup, results, requests): the machine keeps the results of a client until the client
-// says that it has them (answered), and at most keptRequests. A request that the machine may have forgotten is
+// together make a retry apply once (package answered): the machine keeps the results of a client until the client
+// says that it has them (answered), and at most answered.Kept. A request that the machine may have forgotten is
 // refused as expired: it cannot be told apart from a retry. What is over a bound goes in the order of the log, so that
 // all members forget the same. Bodies are msgpack maps, so that a field can
 // be added. A member that meets a kind or version that it does not know stops, and Node.Err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/answered"
 )
 
 // firstImageMagic begins the snapshots of the first layout, which are zstd from their first byte on.
@@ -21,23 +22,23 @@ const firstImageFormat = 1
 
 // firstImage is the first layout: zstd over one msgpack map. It is read only.
 type firstImage struct {
-	Format     int             `msgpack:"format"`
-	Index      uint64          `msgpack:"index"`
-	Seq        uint64          `msgpack:"seq"`
-	LastJob    uint32          `msgpack:"last_job"`
-	LastNode   uint32          `msgpack:"last_node"`
-	Nodes      []*record.Node  `msgpack:"nodes"`
-	Jobs       []*record.Job   `msgpack:"jobs"`
-	Actors     []*record.Actor `msgpack:"actors"`
-	DeadNodes  []ids.Node      `msgpack:"dead_nodes"`
-	EndedJobs  []ids.Job       `msgpack:"ended_jobs"`
-	DeadActors []ids.Actor     `msgpack:"dead_actors"`
-	Code       []firstCode     `msgpack:"code"`
-	CodeFor    []imageCodeFor  `msgpack:"code_for"`
-	KV         []firstValues   `msgpack:"kv"`
-	Settings   []imageValue    `msgpack:"settings"`
-	Requests   []firstRequest  `msgpack:"requests"`
-	Floors     []RequestID     `msgpack:"floors"`
+	Format     int                             `msgpack:"format"`
+	Index      uint64                          `msgpack:"index"`
+	Seq        uint64                          `msgpack:"seq"`
+	LastJob    uint32                          `msgpack:"last_job"`
+	LastNode   uint32                          `msgpack:"last_node"`
+	Nodes      []*record.Node                  `msgpack:"nodes"`
+	Jobs       []*record.Job                   `msgpack:"jobs"`
+	Actors     []*record.Actor                 `msgpack:"actors"`
+	DeadNodes  []ids.Node                      `msgpack:"dead_nodes"`
+	EndedJobs  []ids.Job                       `msgpack:"ended_jobs"`
+	DeadActors []ids.Actor                     `msgpack:"dead_actors"`
+	Code       []firstCode                     `msgpack:"code"`
+	CodeFor    []imageCodeFor                  `msgpack:"code_for"`
+	KV         []firstValues                   `msgpack:"kv"`
+	Settings   []imageValue                    `msgpack:"settings"`
+	Requests   []answered.FirstRequest[Result] `msgpack:"requests"`
+	Floors     []RequestID                     `msgpack:"floors"`
 }
 
 type firstCode struct {
@@ -49,12 +50,6 @@ type firstCode struct {
 type firstValues struct {
 	Name   string       `msgpack:"name"`
 	Values []imageValue `msgpack:"values"`
-}
-
-// firstRequest is a result in the order of the log.
-type firstRequest struct {
-	ID     RequestID `msgpack:"id"`
-	Result Result    `msgpack:"res"`
 }
 
 // readFirstImage reads a snapshot of the first layout.
@@ -104,7 +99,7 @@ func (im *firstImage) machine() (*Machine, error) {
 	for _, v := range im.Settings {
 		err = errors.Join(err, b.setting(&v))
 	}
-	b.m.dedup.restoreFirst(im.Floors, im.Requests)
+	b.m.answered.RestoreFirst(im.Floors, im.Requests, func(r Result) uint64 { return r.Index })
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/answered"
 )
 
 // firstSnapshot is what the first version wrote after firstCommands.
@@ -17,7 +19,7 @@ const firstSnapshot = "testdata/first.snapshot"
 // firstCommands is some of everything that a snapshot holds.
 func firstCommands() (list []Command) {
 	add := func(client byte, seq uint64, b Body) {
-		list = append(list, Command{Request: RequestID{Client{client}, seq}, Body: b})
+		list = append(list, Command{Request: RequestID{Client: Client{client}, Seq: seq}, Body: b})
 	}
 	add(1, 1, &RegisterNode{record.Node{ID: ids.Node{1}, Name: "one", Address: "/one", Number: 3, Labels: map[string]string{"zone": "a"}, Resources: record.Resources{"CPU": 40000}}})
 	add(1, 2, &RegisterNode{record.Node{ID: ids.Node{2}, Name: "two"}})
@@ -86,8 +88,8 @@ func TestReadSnapshot_OfTheFirstLayout_GivesTheSameMachine(t *testing.T) {
 func TestReadSnapshot_OfTheFirstLayoutWithFloors_RefusesWhatWasForgotten(t *testing.T) {
 	im := &firstImage{
 		Format: firstImageFormat, Index: 90,
-		Floors:   []RequestID{{Client{1}, 7}, {Client{2}, 9}},
-		Requests: []firstRequest{{RequestID{Client{3}, 2}, Result{Index: 80}}, {RequestID{Client{1}, 9}, Result{Index: 81}}, {RequestID{Client{3}, 1}, Result{Index: 82}}},
+		Floors:   []RequestID{{Client: Client{1}, Seq: 7}, {Client: Client{2}, Seq: 9}},
+		Requests: []answered.FirstRequest[Result]{{ID: RequestID{Client: Client{3}, Seq: 2}, Result: Result{Index: 80}}, {ID: RequestID{Client: Client{1}, Seq: 9}, Result: Result{Index: 81}}, {ID: RequestID{Client: Client{3}, Seq: 1}, Result: Result{Index: 82}}},
 	}
 	m, err := im.machine()
 	if err != nil {
@@ -95,7 +97,7 @@ func TestReadSnapshot_OfTheFirstLayoutWithFloors_RefusesWhatWasForgotten(t *test
 	}
 	for range 2 {
 		for id, want := range map[RequestID]Result{
-			{Client{1}, 7}: {Outcome: Expired}, {Client{1}, 9}: {Index: 81}, {Client{2}, 3}: {Outcome: Expired}, {Client{3}, 1}: {Index: 82}, {Client{3}, 2}: {Index: 80},
+			{Client: Client{1}, Seq: 7}: {Outcome: Expired}, {Client: Client{1}, Seq: 9}: {Index: 81}, {Client: Client{2}, Seq: 3}: {Outcome: Expired}, {Client: Client{3}, Seq: 1}: {Index: 82}, {Client: Client{3}, Seq: 2}: {Index: 80},
 		} {
 			if r, _ := m.Apply(100, Command{Request: id, Body: &JobStart{}}); r != want {
 				t.Errorf("request %v: got %+v, want %+v", id, r, want)
@@ -103,7 +105,7 @@ func TestReadSnapshot_OfTheFirstLayoutWithFloors_RefusesWhatWasForgotten(t *test
 		}
 		m = restored(t, m)
 	}
-	if n := m.dedup.imageClients(); len(n) != 3 || n[0].ID != (Client{2}) || n[2].ID != (Client{3}) {
+	if n := slices.Collect(m.answered.Image()); len(n) != 3 || n[0].ID != (Client{2}) || n[2].ID != (Client{3}) {
 		t.Errorf("the clients are not in the order of their last commands: %+v", n)
 	}
 }

@@ -85,7 +85,7 @@ const (
 	imagePending imageKind = 7  // imageCodeFor
 	imageKV      imageKind = 8  // imageValue
 	imageSetting imageKind = 9  // imageValue
-	imageAsker   imageKind = 10 // imageClient
+	imageAsker   imageKind = 10 // answered.ImageClient
 	imageEnd     imageKind = 11 // imageCount; comes last
 
 	// The store of Go programs; see package keyspace.
@@ -205,7 +205,7 @@ func (m *Machine) writeRecords(out io.Writer) error {
 	w.enc = msgpack.NewEncoder(&w.buf)
 	w.enc.UseCompactInts(true)
 	w.enc.SetSortMapKeys(true)
-	w.add(imageStart, &imageFirst{m.index, m.seq, m.lastJob, m.lastNode, m.dedup.forgotten})
+	w.add(imageStart, &imageFirst{m.index, m.seq, m.lastJob, m.lastNode, m.answered.Forgotten()})
 	for _, id := range sortedIDs(maps.Keys(m.nodes), func(id ids.Node) []byte { return id[:] }) {
 		w.add(imageNode, m.nodes[id])
 	}
@@ -234,8 +234,10 @@ func (m *Machine) writeRecords(out io.Writer) error {
 		w.add(imageSetting, &imageValue{Key: k, Value: m.settings[k]})
 	}
 	m.writeKeys(w)
-	for a := m.dedup.oldest; a != nil && !strikes(lostDedup); a = a.next {
-		w.add(imageAsker, a.image())
+	if !strikes(lostDedup) {
+		for c := range m.answered.Image() {
+			w.add(imageAsker, c)
+		}
 	}
 	w.add(imageEnd, &imageCount{w.count})
 	return w.err
@@ -395,7 +397,7 @@ func (b *imageBuilder) take(k imageKind, d *msgpack.Decoder) error {
 	case imageSetting:
 		return decodeThen(d, b.setting)
 	case imageAsker:
-		return decodeThen(d, b.m.dedup.restore)
+		return decodeThen(d, b.m.answered.Restore)
 	case imageSpace:
 		return decodeThen(d, func(k *imageKeys) error { b.keys.Reign, b.keys.Seq = k.Reign, k.Seq; return nil })
 	case imageKeyLease:
@@ -435,7 +437,8 @@ func (b *imageBuilder) damaged(format string, args ...any) error {
 
 func (b *imageBuilder) start(f *imageFirst) error {
 	m := b.m
-	m.index, m.seq, m.lastJob, m.lastNode, m.dedup.forgotten = f.Index, f.Seq, f.LastJob, f.LastNode, f.Forgotten
+	m.index, m.seq, m.lastJob, m.lastNode = f.Index, f.Seq, f.LastJob, f.LastNode
+	m.answered.RestoreForgotten(f.Forgotten)
 	return nil
 }
 

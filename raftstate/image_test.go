@@ -17,6 +17,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/blocks"
 )
 
@@ -65,7 +66,7 @@ func randomMachine(seed uint64, commands int) *Machine {
 	m := NewMachine()
 	r := rand.New(rand.NewPCG(seed, 9))
 	for i := range uint64(commands) {
-		m.Apply(i+1, Command{Request: RequestID{Client{byte(r.IntN(5))}, r.Uint64N(99) + 1}, Body: randomBody(r)})
+		m.Apply(i+1, Command{Request: RequestID{Client: Client{byte(r.IntN(5))}, Seq: r.Uint64N(99) + 1}, Body: randomBody(r)})
 	}
 	return m
 }
@@ -184,8 +185,8 @@ func TestReadSnapshot_RecordsThatMakeNoState_AreRefused(t *testing.T) {
 	actor := rawRecord(t, uint64(imageActor), 1, &record.Actor{ID: ids.Actor{1}, Code: []ids.Object{{4}}})
 	lone := rawRecord(t, uint64(imageActor), 1, &record.Actor{ID: ids.Actor{1}})
 	part := rawRecord(t, uint64(imagePart), 1, &imageCodePart{ids.Object{4}, 3, []byte("ab")})
-	asker := rawRecord(t, uint64(imageAsker), 1, &imageClient{ID: Client{1}, Results: []imageResult{{Seq: 2}, {Seq: 2}}})
-	client := rawRecord(t, uint64(imageAsker), 1, &imageClient{ID: Client{1}})
+	asker := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}, Results: []answered.ImageResult[Result]{{Seq: 2}, {Seq: 2}}})
+	client := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}})
 	list := func(records ...[]byte) []byte { return bytes.Join(records, nil) }
 	long := list(start, binary.LittleEndian.AppendUint32(nil, maxImageRecord+1), make([]byte, 99))
 	junk := rawRecord(t, uint64(imageNode), 1, map[string]any{"id": ids.Node{1}})

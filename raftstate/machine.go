@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 )
 
@@ -47,8 +48,8 @@ type Machine struct {
 	codeBytes   uint64                    // sizes of code together
 	pendingCode map[ids.Actor]pendingCode // of actors that are about to be registered
 
-	dedup dedup
-	out   []record.Event // of the command being applied
+	answered *answered.Table[Result]
+	out      []record.Event // of the command being applied
 }
 
 // NewMachine returns an empty machine.
@@ -66,7 +67,7 @@ func NewMachine() *Machine {
 		blobs:       blobCounts{uses: map[record.BlobHash]blobUse{}},
 		settings:    map[string][]byte{},
 		keys:        keyspace.New(),
-		dedup:       newDedup(),
+		answered:    answered.New[Result](),
 	}
 }
 
@@ -75,13 +76,17 @@ func NewMachine() *Machine {
 // body points to.
 func (m *Machine) Apply(index uint64, c Command) (Result, []record.Event) {
 	m.index = index
-	if r, known := m.dedup.find(&c); known {
+	q := answered.Request{ID: c.Request, Answered: c.Answered, Seen: c.Seen}
+	switch r, v := m.answered.Find(q); v {
+	case answered.Known:
 		return r, nil
+	case answered.Expired:
+		return Result{Outcome: Expired}, nil
 	}
 	m.out = nil
 	r := c.Body.apply(m)
 	r.Index = index
-	m.dedup.keep(&c, r)
+	m.answered.Keep(q, index, r)
 	return r, m.out
 }
 
@@ -110,7 +115,7 @@ func (m *Machine) clone() *Machine {
 	c.deadNodes = append([]ids.Node(nil), m.deadNodes...)
 	c.endedJobs = append([]ids.Job(nil), m.endedJobs...)
 	c.deadActors = append([]ids.Actor(nil), m.deadActors...)
-	c.dedup = m.dedup.clone()
+	c.answered = m.answered.Clone()
 	c.out = nil
 	return &c
 }

@@ -148,7 +148,7 @@ func command(e *script.Event) Command {
 		e.Unknown()
 	}
 	if n := num("seq"); n != 0 {
-		c.Request = RequestID{Client{1}, n}
+		c.Request = RequestID{Client: Client{1}, Seq: n}
 	}
 	return c
 }
@@ -207,7 +207,7 @@ func TestMachine_Snapshot_LaterCommandsDoNotShow(t *testing.T) {
 	frozen := m.clone()
 	want := snapshot(t, frozen)
 	m.Apply(5, Command{Body: &KVPut{"ns", "a", []byte("2"), true}})
-	m.Apply(6, Command{Body: &KVPut{"ns", "b", []byte("2"), true}, Request: RequestID{Client{1}, 1}})
+	m.Apply(6, Command{Body: &KVPut{"ns", "b", []byte("2"), true}, Request: RequestID{Client: Client{1}, Seq: 1}})
 	m.Apply(7, Command{Body: &ActorDead{ID: ids.Actor{1}}})
 	m.Apply(8, Command{Body: &RegisterNode{record.Node{ID: ids.Node{1}}}})
 	m.Apply(9, Command{Body: &CodePart{Object: ids.Object{1}, Actor: ids.Actor{2}, Size: 2, Offset: 1, Data: []byte("b")}})

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/requests"
 )
 
@@ -42,7 +43,7 @@ func Open(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)
 	}
-	n := &Node{opts: o, stop: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{}), requests: requests.New(keptRequests.perClient)}
+	n := &Node{opts: o, stop: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{}), requests: requests.New(answered.Kept.PerClient)}
 	n.Changes = Changes{n: n}
 	if _, err := rand.Read(n.client[:]); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)

@@ -42,7 +42,7 @@ func TestNodeNumber_EachRequest_GetsItsOwnAlsoAfterASnapshot(t *testing.T) {
 
 func TestNodeNumber_RepeatedRequest_GetsTheFirstAnswer(t *testing.T) {
 	m := NewMachine()
-	again := Command{Request: RequestID{Client{1}, 1}, Body: &NodeNumber{ids.Node{1}}}
+	again := Command{Request: RequestID{Client: Client{1}, Seq: 1}, Body: &NodeNumber{ids.Node{1}}}
 	first, _ := m.Apply(1, again)
 	second, _ := m.Apply(2, again)
 	if first.Number != 1 || second.Number != 1 {

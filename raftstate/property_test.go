@@ -142,7 +142,7 @@ func TestMachine_RandomCommands_ReplicasAndRestoredAgree(t *testing.T) {
 		for index := uint64(1); index <= 400; index++ {
 			cmd := Command{Body: randomBody(r)}
 			if r.IntN(2) == 0 { // now and then a number that was used already
-				cmd.Request = RequestID{Client{byte(r.IntN(3))}, uint64(r.IntN(100) + 1)}
+				cmd.Request = RequestID{Client: Client{byte(r.IntN(3))}, Seq: uint64(r.IntN(100) + 1)}
 				cmd.Answered, cmd.Seen = r.Uint64N(max(cmd.Request.Seq, 90))/90*(cmd.Request.Seq/2), r.Uint64N(index)
 			}
 			data, err := encode(cmd)
@@ -218,10 +218,10 @@ func check(t *testing.T, m *Machine) {
 		t.Fatalf("%d names for %d named actors", len(m.names), named)
 	}
 	all := 0
-	for a := m.dedup.oldest; a != nil; a = a.next {
-		all += a.kept.len()
+	for c := range m.answered.Image() {
+		all += len(c.Results)
 	}
-	if all != m.dedup.results {
-		t.Fatalf("%d results are kept, and %d counted", all, m.dedup.results)
+	if all != m.answered.Len() {
+		t.Fatalf("%d results are kept, and %d counted", all, m.answered.Len())
 	}
 }

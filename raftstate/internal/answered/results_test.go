@@ -1,4 +1,4 @@
-package raftstate
+package answered
 
 import (
 	"maps"
@@ -11,8 +11,8 @@ import (
 func TestResults_RandomRequests_AsInAMap(t *testing.T) {
 	for seed := range uint64(50) {
 		d := rand.New(rand.NewPCG(seed, 1))
-		var r results
-		known := map[uint64]Result{}
+		var r results[int]
+		known := map[uint64]int{}
 		next, below := uint64(1), uint64(0)
 		for i := range 3000 {
 			seq := max(below, next-min(next-1, uint64(d.IntN(9)))) + uint64(d.IntN(3))
@@ -22,13 +22,13 @@ func TestResults_RandomRequests_AsInAMap(t *testing.T) {
 				t.Fatalf("seed %d: step %d: %v %v, want %v %v", seed, i, got, ok, want, there)
 			}
 			if !ok {
-				known[seq] = Result{Index: uint64(i)}
+				known[seq] = i
 				r.add(seq, known[seq])
 			}
 			if d.IntN(40) == 0 || d.IntN(4) == 0 && seed%2 == 0 {
 				below += uint64(d.Int64N(int64(next-below) + 1))
 				before := len(known)
-				maps.DeleteFunc(known, func(seq uint64, _ Result) bool { return seq < below })
+				maps.DeleteFunc(known, func(seq uint64, _ int) bool { return seq < below })
 				if n := r.drop(below); n != before-len(known) {
 					t.Fatalf("seed %d: step %d: %d were dropped, want %d", seed, i, n, before-len(known))
 				}
