@@ -12,7 +12,7 @@ import (
 func (m *Machine) putActor(a *record.Actor) {
 	m.releaseCode(a)
 	if old := m.actors[a.ID]; old != nil && old.Blobs != a.Blobs {
-		m.uncount(old.Blobs.List()...)
+		m.blobs.Remove(old.Blobs.List()...)
 	}
 	m.places.move(m.actors[a.ID], a)
 	m.actors[a.ID] = a
@@ -97,11 +97,11 @@ func (m *Machine) register(a record.Actor) Result {
 			return Result{Outcome: NameTaken, Actor: holder}
 		}
 	}
-	if o := m.count(a.Blobs.List()...); o != Done {
-		return Result{Outcome: o}
+	if err := m.blobs.Add(a.Blobs.List()...); err != nil {
+		return Result{Outcome: unnamed(err)}
 	}
 	if !m.assignCode(a.ID, a.Code) {
-		m.uncount(a.Blobs.List()...)
+		m.blobs.Remove(a.Blobs.List()...)
 		return Result{Outcome: CodeLacks}
 	}
 	if a.Name != "" {

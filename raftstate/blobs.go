@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
 // A large value (record.MinBlobBytes and more) is a file of the heads if they have a place for such files (Options.Blobs). The commands, the state and the snapshots have its hash and
@@ -28,91 +28,6 @@ type Blobs interface {
 // blobCommandLimit is how long a command is proposed that names a value. It is much shorter than a value without such a command is kept.
 const blobCommandLimit = 2 * time.Minute
 
-// held is a value of the state: its bytes, or the name of a large value.
-type held struct {
-	data []byte
-	blob *record.Blob
-}
-
-func (h held) size() uint64 {
-	if h.blob != nil {
-		return uint64(h.blob.Size)
-	}
-	return uint64(len(h.data))
-}
-
-// list returns the large value, if it is one.
-func (h held) list() []record.Blob {
-	if h.blob == nil {
-		return nil
-	}
-	return []record.Blob{*h.blob}
-}
-
-// blobUse says how many records name a large value.
-type blobUse struct {
-	size  uint32
-	users int
-}
-
-// blobCounts are the large values that records name.
-type blobCounts struct {
-	uses  map[record.BlobHash]blobUse
-	bytes int64 // of all of them, equal ones once
-	moves int   // counts how often a value has become named, or named no more
-}
-
-// count notes that a record names these values. It changes nothing when they do not fit.
-func (m *Machine) count(list ...record.Blob) Outcome {
-	for i, b := range list {
-		u, known := m.blobs.uses[b.Hash]
-		o := Done
-		switch {
-		case known && u.size != b.Size:
-			o = Invalid
-		case !known && m.blobs.bytes+int64(b.Size) > record.MaxAllBlobBytes:
-			o = BlobsFull
-		}
-		if o != Done {
-			m.uncount(list[:i]...)
-			return o
-		}
-		if !known {
-			m.blobs.bytes += int64(b.Size)
-			m.blobs.moves++
-		}
-		m.blobs.uses[b.Hash] = blobUse{b.Size, u.users + 1}
-	}
-	return Done
-}
-
-// uncount notes that a record names these values no more.
-func (m *Machine) uncount(list ...record.Blob) {
-	for _, b := range list {
-		u := m.blobs.uses[b.Hash]
-		if u.users--; u.users > 0 {
-			m.blobs.uses[b.Hash] = u
-			continue
-		}
-		delete(m.blobs.uses, b.Hash)
-		m.blobs.bytes -= int64(b.Size)
-		m.blobs.moves++
-	}
-}
-
-// restoreBlobs counts the values of a record of a snapshot.
-func (m *Machine) restoreBlobs(list ...record.Blob) error {
-	for _, b := range list {
-		if err := b.Check(); err != nil {
-			return err
-		}
-	}
-	if o := m.count(list...); o != Done {
-		return fmt.Errorf("its large values cannot be: outcome %d", o)
-	}
-	return nil
-}
-
 // ticketed is a command that names large values.
 type ticketed interface{ tickets() []record.BlobTicket }
 
@@ -130,7 +45,7 @@ func (m *Machine) namedBlobs() (list []NamedBlob) {
 	}
 	for ns, keys := range m.kv {
 		for k, v := range keys {
-			for _, b := range v.list() {
+			for _, b := range v.Large() {
 				add(b, "the value of the internal key %.100q in namespace %.100q", k, ns)
 			}
 		}
@@ -142,16 +57,16 @@ func (m *Machine) namedBlobs() (list []NamedBlob) {
 		for _, object := range a.Code {
 			if c := m.code[object]; c != nil {
 				for _, part := range c.parts {
-					for _, b := range part.list() {
+					for _, b := range part.Large() {
 						add(b, "the class of %s, which cannot start again without it", a)
 					}
 				}
 			}
 		}
 	}
-	for h, u := range m.blobs.uses {
-		slices.Sort(uses[h])
-		list = append(list, NamedBlob{record.Blob{Hash: h, Size: u.size}, uses[h]})
+	for b := range m.blobs.All() {
+		slices.Sort(uses[b.Hash])
+		list = append(list, NamedBlob{b, uses[b.Hash]})
 	}
 	slices.SortFunc(list, func(a, b NamedBlob) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
 	return list
@@ -160,17 +75,14 @@ func (m *Machine) namedBlobs() (list []NamedBlob) {
 // Blobs returns the large values that this member's state names, in no order.
 func (n *Node) Blobs() (list []record.Blob) {
 	n.fsm.view(func(m *Machine) {
-		list = make([]record.Blob, 0, len(m.blobs.uses))
-		for h := range maps.Keys(m.blobs.uses) {
-			list = append(list, record.Blob{Hash: h, Size: m.blobs.uses[h].size})
-		}
+		list = slices.AppendSeq(make([]record.Blob, 0, m.blobs.Len()), m.blobs.All())
 	})
 	return list
 }
 
 // NamesBlob reports whether this member's state names a large value.
 func (n *Node) NamesBlob(h record.BlobHash) (named bool) {
-	n.fsm.view(func(m *Machine) { _, named = m.blobs.uses[h] })
+	n.fsm.view(func(m *Machine) { named = m.blobs.Users(h) > 0 })
 	return named
 }
 
@@ -224,11 +136,11 @@ func (x Changes) registerHeld(ctx context.Context, a record.Actor) error {
 }
 
 // get returns the bytes of a value.
-func (n *Node) get(ctx context.Context, v held) ([]byte, error) {
-	if v.blob == nil {
-		return v.data, nil
+func (n *Node) get(ctx context.Context, v values.Value) ([]byte, error) {
+	if v.Blob == nil {
+		return v.Data, nil
 	}
-	return n.load(ctx, *v.blob)
+	return n.load(ctx, *v.Blob)
 }
 
 func (n *Node) load(ctx context.Context, b record.Blob) ([]byte, error) {
@@ -239,8 +151,8 @@ func (n *Node) load(ctx context.Context, b record.Blob) ([]byte, error) {
 }
 
 // again reports whether a value is to be looked up again: it was replaced, and so removed, while it was read.
-func again(err error, read, now held) bool {
-	return errors.Is(err, record.ErrBlobLost) && (now.blob == nil || *now.blob != *read.blob)
+func again(err error, read, now values.Value) bool {
+	return errors.Is(err, record.ErrBlobLost) && (now.Blob == nil || *now.Blob != *read.Blob)
 }
 
 // WholeActor returns a record with its large values, which Actor and ActorNamed leave out. An actor that dies meanwhile needs them no more.

@@ -26,11 +26,11 @@ func checkBlobs(t *testing.T, m *Machine) {
 	}
 	for _, keys := range m.kv {
 		for k, v := range keys {
-			if (v.blob == nil) == (v.data == nil) {
+			if (v.Blob == nil) == (v.Data == nil) {
 				t.Fatalf("key %q has two values, or none", k)
 			}
-			if v.blob != nil {
-				add(*v.blob)
+			if v.Blob != nil {
+				add(*v.Blob)
 			}
 		}
 	}
@@ -48,20 +48,18 @@ func checkBlobs(t *testing.T, m *Machine) {
 	}
 	for _, c := range m.code {
 		for _, p := range c.parts {
-			if p.blob != nil {
-				add(*p.blob)
+			if p.Blob != nil {
+				add(*p.Blob)
 			}
 		}
 	}
-	sum := int64(0)
-	for h, u := range m.blobs.uses {
-		if u.users != want[h] || u.size != sizes[h] {
-			t.Fatalf("the large value %s of %d bytes has %d users, and %d records of %d bytes name it", h, u.size, u.users, want[h], sizes[h])
-		}
-		sum += int64(u.size)
+	if len(want) != m.blobs.Len() {
+		t.Fatalf("%d large values, counted as %d", len(want), m.blobs.Len())
 	}
-	if len(want) != len(m.blobs.uses) || sum != m.blobs.bytes {
-		t.Fatalf("%d large values of %d bytes, counted as %d bytes for %d", len(want), sum, m.blobs.bytes, len(m.blobs.uses))
+	for b := range m.blobs.All() {
+		if n := m.blobs.Users(b.Hash); n != want[b.Hash] || b.Size != sizes[b.Hash] {
+			t.Fatalf("%s has %d users, and %d records of %d bytes name it", b, n, want[b.Hash], sizes[b.Hash])
+		}
 	}
 }
 
@@ -94,8 +92,8 @@ func TestMachine_LargeValuesAreFull_Refused(t *testing.T) {
 	if o := put("3", blobNumber(n, 1)); o != BlobsFull {
 		t.Errorf("the replaced value stays under another key, so nothing gets free: outcome %d", o)
 	}
-	if v := m.kv["ns"]["3"]; *v.blob != blobNumber(3, record.MaxBlobBytes).Blob {
-		t.Errorf("a refused change has changed the value to %v", v.blob)
+	if v := m.kv["ns"]["3"]; *v.Blob != blobNumber(3, record.MaxBlobBytes).Blob {
+		t.Errorf("a refused change has changed the value to %v", v.Blob)
 	}
 	if o := put("4", blobNumber(n, record.MaxBlobBytes)); o != Done {
 		t.Errorf("the replaced value makes room: outcome %d", o)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
 // The typed methods: what core/internal/head declares as its State. Changes are
@@ -84,10 +85,10 @@ func (x Changes) DropCode(ctx context.Context, a ids.Actor) error {
 // part, and the size of the whole.
 func (n *Node) Code(ctx context.Context, object ids.Object, offset uint64) (data []byte, size uint64, ok bool, err error) {
 	for {
-		var part, now held
+		var part, now values.Value
 		var at uint64
 		n.fsm.view(func(m *Machine) { part, at, size, ok = m.codePart(object, offset) })
-		if !ok || part.size() == 0 {
+		if !ok || part.Size() == 0 {
 			return nil, size, ok, nil
 		}
 		data, err := n.get(ctx, part)
@@ -199,7 +200,7 @@ func (x Changes) DelKV(ctx context.Context, namespace, key string, prefix bool) 
 // GetKV returns a value. A large value is read from the disk, and comes from another head if this one lacks it.
 func (n *Node) GetKV(ctx context.Context, namespace, key string) (value []byte, ok bool, err error) {
 	for {
-		var v, now held
+		var v, now values.Value
 		n.fsm.view(func(m *Machine) { v, ok = m.kv[namespace][key] })
 		if !ok {
 			return nil, false, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
 // When an actor outlives its program, its class must outlive the program, too. A small class is
@@ -33,9 +34,9 @@ var ErrCodeIncomplete = fault.New(fault.BadRequest, "the cluster does not have t
 // code is the copy of one object. It never changes: a new part makes a new code.
 type code struct {
 	size  uint64
-	have  uint64 // bytes of parts
-	parts []held // in order
-	users int    // actors that need it, registered or about to be
+	have  uint64         // bytes of parts
+	parts []values.Value // in order
+	users int            // actors that need it, registered or about to be
 }
 
 // pendingCode lists the objects that an actor needs that is about to be registered. It never
@@ -54,7 +55,7 @@ func (m *Machine) countCodeUser(object ids.Object, by int) {
 	}
 	m.codeBytes -= next.size
 	for _, part := range next.parts {
-		m.uncount(part.list()...)
+		m.blobs.Remove(part.Large()...)
 	}
 	delete(m.code, object)
 }
@@ -109,7 +110,7 @@ func (b *CodePart) check() error    { return b.at().check(len(b.Data)) }
 
 func (b *CodePart) at() codeAt { return codeAt{b.Object, b.Actor, b.Size, b.Offset, b.Node} }
 
-func (b *CodePart) apply(m *Machine) Result { return m.putCode(b.at(), held{data: b.Data}) }
+func (b *CodePart) apply(m *Machine) Result { return m.putCode(b.at(), values.Value{Data: b.Data}) }
 
 func (b *CodeBlob) kind() Kind      { return KindCodeBlob }
 func (b *CodeBlob) subject() string { return "class in object " + b.Object.String() }
@@ -123,7 +124,9 @@ func (b *CodeBlob) tickets() []record.BlobTicket { return []record.BlobTicket{b.
 
 func (b *CodeBlob) at() codeAt { return codeAt{b.Object, b.Actor, b.Size, b.Offset, b.Node} }
 
-func (b *CodeBlob) apply(m *Machine) Result { return m.putCode(b.at(), held{blob: &b.Part.Blob}) }
+func (b *CodeBlob) apply(m *Machine) Result {
+	return m.putCode(b.at(), values.Value{Blob: &b.Part.Blob})
+}
 
 // codeAt says where a part belongs.
 type codeAt struct {
@@ -147,7 +150,7 @@ func (b codeAt) check(part int) error {
 }
 
 // putCode takes a part of a class.
-func (m *Machine) putCode(b codeAt, part held) Result {
+func (m *Machine) putCode(b codeAt, part values.Value) Result {
 	if m.actors[b.Actor] != nil {
 		return Result{Outcome: Exists}
 	}
@@ -165,10 +168,10 @@ func (m *Machine) putCode(b codeAt, part held) Result {
 	if c != nil {
 		next = *c
 	}
-	isNext := b.Offset == next.have && part.size() > 0 // else another process has brought this part before
+	isNext := b.Offset == next.have && part.Size() > 0 // else another process has brought this part before
 	if isNext {
-		if o := m.count(part.list()...); o != Done {
-			return Result{Outcome: o}
+		if err := m.blobs.Add(part.Large()...); err != nil {
+			return Result{Outcome: unnamed(err)}
 		}
 	}
 	if c == nil {
@@ -180,7 +183,7 @@ func (m *Machine) putCode(b codeAt, part held) Result {
 	}
 	if isNext {
 		next.parts = append(slices.Clip(next.parts), part)
-		next.have += part.size()
+		next.have += part.Size()
 	}
 	m.code[b.Object] = &next
 	return Result{Count: int(next.have)}
@@ -196,18 +199,18 @@ func (b *CodeDrop) apply(m *Machine) Result {
 }
 
 // codePart returns the part of an object in which an offset is, the offset in that part, and the size of the whole.
-func (m *Machine) codePart(object ids.Object, offset uint64) (part held, at, size uint64, ok bool) {
+func (m *Machine) codePart(object ids.Object, offset uint64) (part values.Value, at, size uint64, ok bool) {
 	c := m.code[object]
 	if c == nil || c.have < c.size {
-		return held{}, 0, 0, false
+		return values.Value{}, 0, 0, false
 	}
 	for _, part := range c.parts {
-		if offset < part.size() {
+		if offset < part.Size() {
 			return part, offset, c.size, true
 		}
-		offset -= part.size()
+		offset -= part.Size()
 	}
-	return held{}, 0, c.size, true
+	return values.Value{}, 0, c.size, true
 }
 
 // imageCodePart is a part of the code in a snapshot. The parts of an object come in order, and a part without data when there
@@ -239,10 +242,10 @@ func (m *Machine) writeCode(w *imageWriter) {
 			w.add(imagePart, &imageCodePart{object, c.size, nil})
 		}
 		for _, part := range c.parts {
-			if part.blob != nil {
-				w.add(imagePartBlob, &imageCodeBlob{object, c.size, *part.blob})
+			if part.Blob != nil {
+				w.add(imagePartBlob, &imageCodeBlob{object, c.size, *part.Blob})
 			} else {
-				w.add(imagePart, &imageCodePart{object, c.size, part.data})
+				w.add(imagePart, &imageCodePart{object, c.size, part.Data})
 			}
 		}
 	}
@@ -254,30 +257,30 @@ func (m *Machine) writeCode(w *imageWriter) {
 
 // restoreCode takes a part of a snapshot.
 func (m *Machine) restoreCode(p *imageCodePart) error {
-	return m.restorePart(p.Object, p.Size, held{data: p.Data})
+	return m.restorePart(p.Object, p.Size, values.Value{Data: p.Data})
 }
 
 // restoreCodeBlob takes a part of a snapshot that the heads keep as a file.
 func (m *Machine) restoreCodeBlob(p *imageCodeBlob) error {
-	if err := m.restoreBlobs(p.Part); err != nil {
+	if err := m.blobs.Restore(p.Part); err != nil {
 		return err
 	}
-	return m.restorePart(p.Object, p.Size, held{blob: &p.Part})
+	return m.restorePart(p.Object, p.Size, values.Value{Blob: &p.Part})
 }
 
-func (m *Machine) restorePart(object ids.Object, size uint64, part held) error {
+func (m *Machine) restorePart(object ids.Object, size uint64, part values.Value) error {
 	c := m.code[object]
 	if c == nil {
 		c = &code{size: size}
 		m.code[object] = c
 		m.codeBytes += size
 	}
-	if c.size != size || part.size() > c.size-c.have {
-		return fmt.Errorf("a part of object %s has %d bytes of %d, and %d of %d are there", object, part.size(), size, c.have, c.size)
+	if c.size != size || part.Size() > c.size-c.have {
+		return fmt.Errorf("a part of object %s has %d bytes of %d, and %d of %d are there", object, part.Size(), size, c.have, c.size)
 	}
-	if part.size() > 0 {
+	if part.Size() > 0 {
 		c.parts = append(c.parts, part)
-		c.have += part.size()
+		c.have += part.Size()
 	}
 	return nil
 }

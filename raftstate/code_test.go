@@ -38,10 +38,10 @@ func checkCode(t *testing.T, m *Machine) {
 	for object, c := range m.code {
 		have := uint64(0)
 		for _, part := range c.parts {
-			if part.size() == 0 {
+			if part.Size() == 0 {
 				t.Fatalf("class %s has an empty part", object)
 			}
-			have += part.size()
+			have += part.Size()
 		}
 		if c.users == 0 || c.users != users[object] || c.have != have || c.have > c.size {
 			t.Fatalf("class %s: %d users of %d, %d bytes of %d", object, c.users, users[object], have, c.size)

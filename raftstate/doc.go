@@ -11,6 +11,7 @@
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, internal/ring)
 //	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, image)
 //	answered what requests gave, so that none is carried out twice    (internal/answered, requests)
+//	values   values, and how many records name each large one          (internal/values)
 //	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, keywatch, internal/keyspace)
 //
 // # The machine
@@ -46,7 +47,7 @@
 //
 // A value of record.MinBlobBytes and more is a file of the heads, if Options.Blobs is there: an internal key-value, a part of a class, and Spec, Meta and Home of an actor (blobs). The
 // file is on the disks of a majority before the command is proposed, and commands, records and snapshots have the hash and the size only. The machine counts how many records name a
-// value. The counts follow from the records: a snapshot does not have them. A file that nothing names is removed by Options.Blobs, which is told of each
+// value (package values). The counts follow from the records: a snapshot does not have them. A file that nothing names is removed by Options.Blobs, which is told of each
 // applied command that names files, and of each change of what is named. While a head of a level below 3 takes part, large values are in the commands, as they are in a member without Options.Blobs; such
 // values stay where they are. Actor and ActorNamed give records without large values, and WholeActor reads them. GetKV, Code and WholeActor may wait for another member.
 //

@@ -66,7 +66,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 		f.wake()
 		return answer{err: ErrDeposed}
 	}
-	before, moves := f.machine.keys.Seq(), f.machine.blobs.moves
+	before, moves := f.machine.keys.Seq(), f.machine.blobs.Moves()
 	result, events := f.machine.Apply(l.Index, c)
 	if _, is := c.Body.(*SettingPut); is {
 		if err := tooNew(f.machine, f.level); err != nil {
@@ -74,7 +74,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 			return answer{err: f.broken}
 		}
 	}
-	f.tell(c.Body, f.machine.blobs.moves != moves)
+	f.tell(c.Body, f.machine.blobs.Moves() != moves)
 	f.ring.Add(events)
 	f.wake()
 	if f.machine.keys.Seq() != before {

@@ -17,6 +17,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/blocks"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
+	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
 // A snapshot begins with a header: magic, 8 bytes; version of the layout, 4 bytes, little endian. Package blocks puts the rest under
@@ -223,10 +224,10 @@ func (m *Machine) writeRecords(out io.Writer) error {
 	m.writeCode(w)
 	for _, ns := range slices.Sorted(maps.Keys(m.kv)) {
 		for _, k := range slices.Sorted(maps.Keys(m.kv[ns])) {
-			if v := m.kv[ns][k]; v.blob != nil {
-				w.add(imageKVBlob, &imageBlobValue{ns, k, *v.blob})
+			if v := m.kv[ns][k]; v.Blob != nil {
+				w.add(imageKVBlob, &imageBlobValue{ns, k, *v.Blob})
 			} else {
-				w.add(imageKV, &imageValue{ns, k, v.data})
+				w.add(imageKV, &imageValue{ns, k, v.Data})
 			}
 		}
 	}
@@ -463,7 +464,7 @@ func (b *imageBuilder) actor(a *record.Actor) error {
 	if m.actors[a.ID] != nil {
 		return fmt.Errorf("actor %s is there twice", a.ID)
 	}
-	if err := m.restoreBlobs(a.Blobs.List()...); err != nil {
+	if err := m.blobs.Restore(a.Blobs.List()...); err != nil {
 		return err
 	}
 	m.places.move(nil, a)
@@ -485,20 +486,20 @@ func (b *imageBuilder) codeFor(p *imageCodeFor) error {
 }
 
 func (b *imageBuilder) kv(v *imageValue) error {
-	return b.putKV(v.Namespace, v.Key, held{data: value(v.Value)})
+	return b.putKV(v.Namespace, v.Key, values.Value{Data: value(v.Value)})
 }
 
 func (b *imageBuilder) kvBlob(v *imageBlobValue) error {
-	if err := b.m.restoreBlobs(v.Value); err != nil {
+	if err := b.m.blobs.Restore(v.Value); err != nil {
 		return err
 	}
-	return b.putKV(v.Namespace, v.Key, held{blob: &v.Value})
+	return b.putKV(v.Namespace, v.Key, values.Value{Blob: &v.Value})
 }
 
-func (b *imageBuilder) putKV(namespace, key string, v held) error {
+func (b *imageBuilder) putKV(namespace, key string, v values.Value) error {
 	keys := b.m.kv[namespace]
 	if keys == nil {
-		keys = map[string]held{}
+		keys = map[string]values.Value{}
 		b.m.kv[namespace] = keys
 	}
 	if _, twice := keys[key]; twice {

@@ -172,7 +172,7 @@ func TestReadSnapshot_NewFieldsOfKnownRecords_AreLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, ok := m.kv["ns"]["key"]; !ok || string(v.data) != "value" || m.index != 7 || m.nodes[ids.Node{1}].Name != "one" {
+	if v, ok := m.kv["ns"]["key"]; !ok || string(v.Data) != "value" || m.index != 7 || m.nodes[ids.Node{1}].Name != "one" {
 		t.Errorf("got %+v", m)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
+	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
 // How many ended things the machine keeps. The oldest are forgotten first.
@@ -34,7 +35,7 @@ type Machine struct {
 	names    map[name]ids.Actor   // of live actors
 	places   actorIndex           // of all actors
 	code     map[ids.Object]*code // large classes
-	kv       map[string]map[string]held
+	kv       map[string]map[string]values.Value
 	settings map[string][]byte
 	keys     *keyspace.Space // of Go programs
 
@@ -43,7 +44,7 @@ type Machine struct {
 	endedJobs  []ids.Job
 	deadActors []ids.Actor
 
-	blobs blobCounts // of records that name large values
+	blobs *values.Counts // of records that name large values
 
 	codeBytes   uint64                    // sizes of code together
 	pendingCode map[ids.Actor]pendingCode // of actors that are about to be registered
@@ -63,8 +64,8 @@ func NewMachine() *Machine {
 		places:      newActorIndex(),
 		code:        map[ids.Object]*code{},
 		pendingCode: map[ids.Actor]pendingCode{},
-		kv:          map[string]map[string]held{},
-		blobs:       blobCounts{uses: map[record.BlobHash]blobUse{}},
+		kv:          map[string]map[string]values.Value{},
+		blobs:       values.NewCounts(),
 		settings:    map[string][]byte{},
 		keys:        keyspace.New(),
 		answered:    answered.New[Result](),
@@ -105,12 +106,12 @@ func (m *Machine) clone() *Machine {
 	c.actors = maps.Clone(m.actors)
 	c.names, c.places = nil, actorIndex{} // derived from actors
 	c.code, c.pendingCode = maps.Clone(m.code), maps.Clone(m.pendingCode)
-	c.kv = make(map[string]map[string]held, len(m.kv))
+	c.kv = make(map[string]map[string]values.Value, len(m.kv))
 	for ns, keys := range m.kv {
 		c.kv[ns] = maps.Clone(keys)
 	}
 	c.settings = maps.Clone(m.settings)
-	c.blobs.uses = nil // derived from the records
+	c.blobs = nil // derived from the records
 	c.keys = m.keys.Clone()
 	c.deadNodes = append([]ids.Node(nil), m.deadNodes...)
 	c.endedJobs = append([]ids.Job(nil), m.endedJobs...)

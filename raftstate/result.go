@@ -1,6 +1,7 @@
 package raftstate
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -8,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
 // Outcome says whether the machine did what the command asked.
@@ -50,6 +52,14 @@ type Result struct {
 // ErrExpired: a retry came so late that nobody knows any more whether the
 // command was applied. It is ErrMayHaveBeenApplied's sibling.
 var ErrExpired = fault.New(fault.MayHaveBeenApplied, "the request is too old to tell whether it was applied")
+
+// unnamed is the outcome of a command with a large value that cannot be named.
+func unnamed(why error) Outcome {
+	if errors.Is(why, values.ErrFull) {
+		return BlobsFull
+	}
+	return Invalid
+}
 
 // err returns the error of a refused command, nil for Done.
 func (r Result) err(b Body) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
 // value makes the empty value one thing, however it was decoded.
@@ -21,7 +22,7 @@ func (b *KVPut) subject() string { return fmt.Sprintf("key %q", b.Key) }
 func (b *KVPut) check() error    { return nil }
 
 func (b *KVPut) apply(m *Machine) Result {
-	return m.putKV(b.Namespace, b.Key, held{data: value(b.Value)}, b.Overwrite)
+	return m.putKV(b.Namespace, b.Key, values.Value{Data: value(b.Value)}, b.Overwrite)
 }
 
 func (b *KVBlob) kind() Kind                   { return KindKVBlob }
@@ -30,23 +31,23 @@ func (b *KVBlob) check() error                 { return b.Value.Blob.Check() }
 func (b *KVBlob) tickets() []record.BlobTicket { return []record.BlobTicket{b.Value.Ticket} }
 
 func (b *KVBlob) apply(m *Machine) Result {
-	return m.putKV(b.Namespace, b.Key, held{blob: &b.Value.Blob}, b.Overwrite)
+	return m.putKV(b.Namespace, b.Key, values.Value{Blob: &b.Value.Blob}, b.Overwrite)
 }
 
 // putKV stores a value under a key. A value that is replaced makes room before the new one needs it.
-func (m *Machine) putKV(namespace, key string, v held, overwrite bool) Result {
+func (m *Machine) putKV(namespace, key string, v values.Value, overwrite bool) Result {
 	keys := m.kv[namespace]
 	old, known := keys[key]
 	if known && !overwrite {
 		return Result{}
 	}
-	m.uncount(old.list()...)
-	if o := m.count(v.list()...); o != Done {
-		_ = m.count(old.list()...) // it was there before
-		return Result{Outcome: o}
+	m.blobs.Remove(old.Large()...)
+	if err := m.blobs.Add(v.Large()...); err != nil {
+		_ = m.blobs.Add(old.Large()...) // it was there before
+		return Result{Outcome: unnamed(err)}
 	}
 	if keys == nil {
-		keys = map[string]held{}
+		keys = map[string]values.Value{}
 		m.kv[namespace] = keys
 	}
 	keys[key] = v
@@ -67,13 +68,13 @@ func (b *KVDel) apply(m *Machine) Result {
 	if b.Prefix {
 		for k := range keys { // the order does not show
 			if strings.HasPrefix(k, b.Key) {
-				m.uncount(keys[k].list()...)
+				m.blobs.Remove(keys[k].Large()...)
 				delete(keys, k)
 				n++
 			}
 		}
 	} else if v, known := keys[b.Key]; known {
-		m.uncount(v.list()...)
+		m.blobs.Remove(v.Large()...)
 		delete(keys, b.Key)
 		n = 1
 	}
