@@ -100,7 +100,7 @@ func (m *Machine) register(a record.Actor) Result {
 	if err := m.blobs.Add(a.Blobs.List()...); err != nil {
 		return Result{Outcome: unnamed(err)}
 	}
-	if !m.assignCode(a.ID, a.Code) {
+	if !m.classes.Assign(a.ID, a.Code) {
 		m.blobs.Remove(a.Blobs.List()...)
 		return Result{Outcome: CodeLacks}
 	}

@@ -55,11 +55,9 @@ func (m *Machine) namedBlobs() (list []NamedBlob) {
 			add(b, "%s, which cannot start again without it", a)
 		}
 		for _, object := range a.Code {
-			if c := m.code[object]; c != nil {
-				for _, part := range c.parts {
-					for _, b := range part.Large() {
-						add(b, "the class of %s, which cannot start again without it", a)
-					}
+			for _, part := range m.classes.Parts(object) {
+				for _, b := range part.Large() {
+					add(b, "the class of %s, which cannot start again without it", a)
 				}
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/classes"
 )
 
 // checkBlobs compares the counts with a model: a look at all records.
@@ -46,13 +47,7 @@ func checkBlobs(t *testing.T, m *Machine) {
 			}
 		}
 	}
-	for _, c := range m.code {
-		for _, p := range c.parts {
-			if p.Blob != nil {
-				add(*p.Blob)
-			}
-		}
-	}
+	m.classes.Image(func(*classes.ImagePart) {}, func(p *classes.ImageBlob) { add(p.Part) }, func(*classes.ImagePending) {})
 	if len(want) != m.blobs.Len() {
 		t.Fatalf("%d large values, counted as %d", len(want), m.blobs.Len())
 	}

@@ -87,7 +87,7 @@ func (n *Node) Code(ctx context.Context, object ids.Object, offset uint64) (data
 	for {
 		var part, now values.Value
 		var at uint64
-		n.fsm.view(func(m *Machine) { part, at, size, ok = m.codePart(object, offset) })
+		n.fsm.view(func(m *Machine) { part, at, size, ok = m.classes.Part(object, offset) })
 		if !ok || part.Size() == 0 {
 			return nil, size, ok, nil
 		}
@@ -95,7 +95,7 @@ func (n *Node) Code(ctx context.Context, object ids.Object, offset uint64) (data
 		if err == nil {
 			return data[at:], size, true, nil
 		}
-		n.fsm.view(func(m *Machine) { now, _, _, _ = m.codePart(object, offset) })
+		n.fsm.view(func(m *Machine) { now, _, _, _ = m.classes.Part(object, offset) })
 		if !again(err, part, now) {
 			return nil, 0, false, fmt.Errorf("the class in object %s: %w", object, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/classes"
 )
 
 // checkCode holds the invariants of the classes that the state keeps.
@@ -23,33 +24,34 @@ func checkCode(t *testing.T, m *Machine) {
 			users[object]++
 		}
 	}
-	for actor, x := range m.pendingCode {
-		if m.actors[actor] != nil || len(x.objects) == 0 {
-			t.Fatalf("actor %s is registered and about to be registered", actor)
-		}
-		if n := m.nodes[x.node]; n != nil && n.State == record.NodeDead {
-			t.Fatalf("actor %s is about to be registered by a node that is dead", actor)
-		}
-		for _, object := range x.objects {
-			users[object]++
+	have := map[ids.Object]uint64{}
+	part := func(object ids.Object, size, bytes uint64) {
+		if have[object] += bytes; have[object] > size {
+			t.Fatalf("class %s has %d bytes of %d", object, have[object], size)
 		}
 	}
-	sum := uint64(0)
-	for object, c := range m.code {
-		have := uint64(0)
-		for _, part := range c.parts {
-			if part.Size() == 0 {
-				t.Fatalf("class %s has an empty part", object)
+	m.classes.Image(
+		func(p *classes.ImagePart) { part(p.Object, p.Size, uint64(len(p.Data))) },
+		func(p *classes.ImageBlob) { part(p.Object, p.Size, uint64(p.Part.Size)) },
+		func(p *classes.ImagePending) {
+			if m.actors[p.Actor] != nil || len(p.Objects) == 0 {
+				t.Fatalf("actor %s is registered and about to be registered", p.Actor)
 			}
-			have += part.Size()
+			if n := m.nodes[p.Node]; n != nil && n.State == record.NodeDead {
+				t.Fatalf("actor %s is about to be registered by a node that is dead", p.Actor)
+			}
+			for _, object := range p.Objects {
+				users[object]++
+			}
+		},
+	)
+	for object := range users {
+		if _, kept := have[object]; !kept {
+			t.Fatalf("class %s has %d users and is not kept", object, users[object])
 		}
-		if c.users == 0 || c.users != users[object] || c.have != have || c.have > c.size {
-			t.Fatalf("class %s: %d users of %d, %d bytes of %d", object, c.users, users[object], have, c.size)
-		}
-		sum += c.size
 	}
-	if sum != m.codeBytes || len(users) != len(m.code) {
-		t.Fatalf("%d classes of %d bytes, counted as %d bytes for %d", len(m.code), sum, m.codeBytes, len(users))
+	if len(users) != len(have) {
+		t.Fatalf("%d classes are kept, and %d have users", len(have), len(users))
 	}
 }
 

@@ -11,6 +11,7 @@
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, internal/ring)
 //	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, image)
 //	answered what requests gave, so that none is carried out twice    (internal/answered, requests)
+//	classes  the large classes of detached actors                      (code, internal/classes)
 //	values   values, and how many records name each large one          (internal/values)
 //	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, keywatch, internal/keyspace)
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
+	"github.com/eagleray/eagleray/raftstate/internal/classes"
 )
 
 // firstImageMagic begins the snapshots of the first layout, which are zstd from their first byte on.
@@ -34,7 +35,7 @@ type firstImage struct {
 	EndedJobs  []ids.Job                       `msgpack:"ended_jobs"`
 	DeadActors []ids.Actor                     `msgpack:"dead_actors"`
 	Code       []firstCode                     `msgpack:"code"`
-	CodeFor    []imageCodeFor                  `msgpack:"code_for"`
+	CodeFor    []classes.ImagePending          `msgpack:"code_for"`
 	KV         []firstValues                   `msgpack:"kv"`
 	Settings   []imageValue                    `msgpack:"settings"`
 	Requests   []answered.FirstRequest[Result] `msgpack:"requests"`
@@ -86,9 +87,9 @@ func (im *firstImage) machine() (*Machine, error) {
 		each(im.Nodes, b.node), each(im.Jobs, b.job), each(im.Actors, b.actor),
 	)
 	for _, c := range im.Code {
-		err = errors.Join(err, b.m.restoreCode(&imageCodePart{Object: c.Object, Size: c.Size}))
+		err = errors.Join(err, b.m.classes.RestorePart(&classes.ImagePart{Object: c.Object, Size: c.Size}))
 		for _, part := range c.Parts {
-			err = errors.Join(err, b.m.restoreCode(&imageCodePart{c.Object, c.Size, part}))
+			err = errors.Join(err, b.m.classes.RestorePart(&classes.ImagePart{Object: c.Object, Size: c.Size, Data: part}))
 		}
 	}
 	for _, ns := range im.KV {
@@ -103,7 +104,7 @@ func (im *firstImage) machine() (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.m, b.m.restoreCodeUsers(b.pending)
+	return b.m, b.users()
 }
 
 func each[T any](list []*T, take func(*T) error) (err error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
+	"github.com/eagleray/eagleray/raftstate/internal/classes"
 )
 
 // firstSnapshot is what the first version wrote after firstCommands.
@@ -120,7 +121,7 @@ func TestReadSnapshot_OfTheFirstLayoutThatMakesNoState_IsRefused(t *testing.T) {
 		"an actor twice":    {Actors: []*record.Actor{actor, actor}},
 		"too much code":     {Code: []firstCode{part}},
 		"code that is lost": {Actors: []*record.Actor{{ID: ids.Actor{1}, Code: []ids.Object{{4}}}}},
-		"code for an actor": {CodeFor: []imageCodeFor{{Actor: ids.Actor{1}, Objects: []ids.Object{{4}}}}},
+		"code for an actor": {CodeFor: []classes.ImagePending{{Actor: ids.Actor{1}, Objects: []ids.Object{{4}}}}},
 	} {
 		if _, err := im.machine(); err == nil {
 			t.Errorf("%s: got %v", what, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/blocks"
+	"github.com/eagleray/eagleray/raftstate/internal/classes"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
@@ -82,8 +83,8 @@ const (
 	imageJob     imageKind = 3  // record.Job
 	imageActor   imageKind = 4  // record.Actor
 	imageOver    imageKind = 5  // imageEnded
-	imagePart    imageKind = 6  // imageCodePart
-	imagePending imageKind = 7  // imageCodeFor
+	imagePart    imageKind = 6  // classes.ImagePart
+	imagePending imageKind = 7  // classes.ImagePending
 	imageKV      imageKind = 8  // imageValue
 	imageSetting imageKind = 9  // imageValue
 	imageAsker   imageKind = 10 // answered.ImageClient
@@ -97,7 +98,7 @@ const (
 
 	// Records that name large values.
 	imageActorBlobs imageKind = 16 // record.Actor
-	imagePartBlob   imageKind = 17 // imageCodeBlob
+	imagePartBlob   imageKind = 17 // classes.ImageBlob
 	imageKVBlob     imageKind = 18 // imageBlobValue
 )
 
@@ -221,7 +222,11 @@ func (m *Machine) writeRecords(out io.Writer) error {
 		w.add(kind, m.actors[id])
 	}
 	w.add(imageOver, &imageEnded{m.deadNodes, m.endedJobs, m.deadActors})
-	m.writeCode(w)
+	m.classes.Image(
+		func(p *classes.ImagePart) { w.add(imagePart, p) },
+		func(p *classes.ImageBlob) { w.add(imagePartBlob, p) },
+		func(p *classes.ImagePending) { w.add(imagePending, p) },
+	)
 	for _, ns := range slices.Sorted(maps.Keys(m.kv)) {
 		for _, k := range slices.Sorted(maps.Keys(m.kv[ns])) {
 			if v := m.kv[ns][k]; v.Blob != nil {
@@ -386,9 +391,9 @@ func (b *imageBuilder) take(k imageKind, d *msgpack.Decoder) error {
 	case imageOver:
 		return decodeThen(d, b.over)
 	case imagePart:
-		return decodeThen(d, b.m.restoreCode)
+		return decodeThen(d, b.m.classes.RestorePart)
 	case imagePartBlob:
-		return decodeThen(d, b.m.restoreCodeBlob)
+		return decodeThen(d, b.m.classes.RestoreBlob)
 	case imagePending:
 		return decodeThen(d, b.codeFor)
 	case imageKV:
@@ -426,7 +431,7 @@ type imageBuilder struct {
 	m       *Machine
 	records uint64
 	ended   bool
-	pending []imageCodeFor
+	pending []classes.ImagePending
 	keys    keyspace.Image
 }
 
@@ -480,7 +485,7 @@ func (b *imageBuilder) over(e *imageEnded) error {
 	return nil
 }
 
-func (b *imageBuilder) codeFor(p *imageCodeFor) error {
+func (b *imageBuilder) codeFor(p *classes.ImagePending) error {
 	b.pending = append(b.pending, *p)
 	return nil
 }
@@ -522,12 +527,27 @@ func (b *imageBuilder) end(c *imageCount) error {
 	return nil
 }
 
+// users says who needs the classes.
+func (b *imageBuilder) users() error {
+	for _, a := range b.m.actors {
+		if err := b.m.classes.RestoreUser(a.Code); err != nil {
+			return err
+		}
+	}
+	for i := range b.pending {
+		if err := b.m.classes.RestorePending(&b.pending[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finish completes the machine when all records were read.
 func (b *imageBuilder) finish() error {
 	if !b.ended {
 		return b.damaged("it ends too early")
 	}
-	if err := b.m.restoreCodeUsers(b.pending); err != nil {
+	if err := b.users(); err != nil {
 		return b.damaged("%v", err)
 	}
 	keys, err := b.keys.Space()

@@ -19,6 +19,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/blocks"
+	"github.com/eagleray/eagleray/raftstate/internal/classes"
 )
 
 // packed returns a snapshot with these records, whose checksums are right.
@@ -184,7 +185,7 @@ func TestReadSnapshot_RecordsThatMakeNoState_AreRefused(t *testing.T) {
 	job := rawRecord(t, uint64(imageJob), 1, map[string]any{"id": ids.JobOf(1)})
 	actor := rawRecord(t, uint64(imageActor), 1, &record.Actor{ID: ids.Actor{1}, Code: []ids.Object{{4}}})
 	lone := rawRecord(t, uint64(imageActor), 1, &record.Actor{ID: ids.Actor{1}})
-	part := rawRecord(t, uint64(imagePart), 1, &imageCodePart{ids.Object{4}, 3, []byte("ab")})
+	part := rawRecord(t, uint64(imagePart), 1, &classes.ImagePart{Object: ids.Object{4}, Size: 3, Data: []byte("ab")})
 	asker := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}, Results: []answered.ImageResult[Result]{{Seq: 2}, {Seq: 2}}})
 	client := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}})
 	list := func(records ...[]byte) []byte { return bytes.Join(records, nil) }

@@ -6,6 +6,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
+	"github.com/eagleray/eagleray/raftstate/internal/classes"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
@@ -32,9 +33,8 @@ type Machine struct {
 	lastJob  uint32
 	drivers  map[ids.Owner]ids.Job // the jobs that are kept, by the process that started them
 	actors   map[ids.Actor]*record.Actor
-	names    map[name]ids.Actor   // of live actors
-	places   actorIndex           // of all actors
-	code     map[ids.Object]*code // large classes
+	names    map[name]ids.Actor // of live actors
+	places   actorIndex         // of all actors
 	kv       map[string]map[string]values.Value
 	settings map[string][]byte
 	keys     *keyspace.Space // of Go programs
@@ -46,8 +46,7 @@ type Machine struct {
 
 	blobs *values.Counts // of records that name large values
 
-	codeBytes   uint64                    // sizes of code together
-	pendingCode map[ids.Actor]pendingCode // of actors that are about to be registered
+	classes *classes.Table
 
 	answered *answered.Table[Result]
 	out      []record.Event // of the command being applied
@@ -55,20 +54,20 @@ type Machine struct {
 
 // NewMachine returns an empty machine.
 func NewMachine() *Machine {
+	counts := values.NewCounts()
 	return &Machine{
-		nodes:       map[ids.Node]*record.Node{},
-		jobs:        map[ids.Job]*record.Job{},
-		drivers:     map[ids.Owner]ids.Job{},
-		actors:      map[ids.Actor]*record.Actor{},
-		names:       map[name]ids.Actor{},
-		places:      newActorIndex(),
-		code:        map[ids.Object]*code{},
-		pendingCode: map[ids.Actor]pendingCode{},
-		kv:          map[string]map[string]values.Value{},
-		blobs:       values.NewCounts(),
-		settings:    map[string][]byte{},
-		keys:        keyspace.New(),
-		answered:    answered.New[Result](),
+		nodes:    map[ids.Node]*record.Node{},
+		jobs:     map[ids.Job]*record.Job{},
+		drivers:  map[ids.Owner]ids.Job{},
+		actors:   map[ids.Actor]*record.Actor{},
+		names:    map[name]ids.Actor{},
+		places:   newActorIndex(),
+		kv:       map[string]map[string]values.Value{},
+		blobs:    counts,
+		classes:  classes.New(counts),
+		settings: map[string][]byte{},
+		keys:     keyspace.New(),
+		answered: answered.New[Result](),
 	}
 }
 
@@ -105,7 +104,7 @@ func (m *Machine) clone() *Machine {
 	c.jobs = maps.Clone(m.jobs)
 	c.actors = maps.Clone(m.actors)
 	c.names, c.places = nil, actorIndex{} // derived from actors
-	c.code, c.pendingCode = maps.Clone(m.code), maps.Clone(m.pendingCode)
+	c.classes = m.classes.Clone()
 	c.kv = make(map[string]map[string]values.Value, len(m.kv))
 	for ns, keys := range m.kv {
 		c.kv[ns] = maps.Clone(keys)

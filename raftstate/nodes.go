@@ -73,7 +73,7 @@ func (b *NodeDead) apply(m *Machine) Result {
 	n := *old
 	n.State, n.Reason, n.EndedMs, n.Gone = record.NodeDead, b.Reason, b.AtMs, b.Gone
 	m.putNode(&n)
-	m.dropCodeFrom(n.ID)
+	m.classes.DropFrom(n.ID)
 	var gone ids.Node
 	var full bool
 	if m.deadNodes, gone, full = appendBounded(m.deadNodes, n.ID, keptDeadNodes); full {
