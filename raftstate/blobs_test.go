@@ -202,7 +202,7 @@ func TestNode_LargeValues_AreNotInTheState(t *testing.T) {
 	var image bytes.Buffer
 	n.fsm.view(func(m *Machine) {
 		checkBlobs(t, m)
-		if err := m.writeRecords(&image); err != nil {
+		if err := imageFormat.WriteRecords(&image, m.writeRecords); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -58,7 +58,7 @@
 // # Snapshots
 //
 // A snapshot is a header and blocks, each with a checksum of everything before it (package blocks). The blocks hold a zstd stream, and that holds
-// records in msgpack, each with its kind and a version (image). Records are written and read one by one, so a
+// records in msgpack, each with its kind and a version (package recordstream). What the records hold stands in image. Records are written and read one by one, so a
 // snapshot needs no memory beside the state. What is damaged is refused with ErrDamagedSnapshot. A kind that this version does not know, or
 // a version of a kind, is refused with ErrNewerSnapshot; a new field of a known record is left out. The layout of the first
 // version is still read (firstimage).

@@ -13,10 +13,11 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/classes"
+	"github.com/eagleray/eagleray/raftstate/internal/recordstream"
 )
 
 // firstImageMagic begins the snapshots of the first layout, which are zstd from their first byte on.
-var firstImageMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+var firstImageMagic = [...]byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // firstImageFormat is the version in such a snapshot.
 const firstImageFormat = 1
@@ -55,7 +56,7 @@ type firstValues struct {
 
 // readFirstImage reads a snapshot of the first layout.
 func readFirstImage(r io.Reader) (*Machine, error) {
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(recordstream.MaxMemory))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package raftstate
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,29 +9,18 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
-	"github.com/eagleray/eagleray/raftstate/internal/blocks"
 	"github.com/eagleray/eagleray/raftstate/internal/classes"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
+	"github.com/eagleray/eagleray/raftstate/internal/recordstream"
 	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
-// A snapshot begins with a header: magic, 8 bytes; version of the layout, 4 bytes, little endian. Package blocks puts the rest under
-// checksums. In the blocks is a zstd stream, and in that are records.
-const (
-	imageMagic  = "eagleray"
-	imageHeader = len(imageMagic) + 4
-	// imageWindow is how far back the compressor looks: more costs memory for little.
-	imageWindow = 1 << 20
-	// maxImageMemory caps what the decompressor may take for its window.
-	maxImageMemory = 64 << 20
-	// maxImageRecord caps a record. The largest has the value of a command, or what is kept of a client.
-	maxImageRecord = MaxCommandBytes + 1<<20
-)
+// maxImageRecord caps a record of a snapshot. The largest has the value of a command, or what is kept of a client.
+const maxImageRecord = MaxCommandBytes + 1<<20
 
 // imageLayouts has the layouts that this build reads, and from which level in use on each is written: then all heads of the cluster read it. The first one is
 // what is written while no level is noted.
@@ -62,19 +50,22 @@ func layoutFor(level int) uint32 {
 	return version
 }
 
-// knowsLayout reports whether this build reads a layout.
-func knowsLayout(version uint32) bool {
-	return slices.ContainsFunc(imageLayouts, func(l imageLayout) bool { return l.version == version })
+// readLayouts returns the layouts that this build reads.
+func readLayouts() (list []uint32) {
+	for _, l := range imageLayouts {
+		list = append(list, l.version)
+	}
+	return list
 }
 
 // ErrDamagedSnapshot: a snapshot is not as it was written.
-var ErrDamagedSnapshot = errors.New("the snapshot of the cluster's state is damaged")
+var ErrDamagedSnapshot = recordstream.ErrDamaged
 
 // ErrNewerSnapshot: a newer version of Eagle Ray wrote a snapshot.
-var ErrNewerSnapshot = errors.New("a newer version of Eagle Ray wrote the snapshot of the cluster's state. Start this head with that version, or a later one")
+var ErrNewerSnapshot = recordstream.ErrNewer
 
 // imageKind numbers the kinds of records in a snapshot. Numbers are never reused.
-type imageKind uint16
+type imageKind = recordstream.Kind
 
 // The kinds; the comment says what the body is.
 const (
@@ -88,7 +79,7 @@ const (
 	imageKV      imageKind = 8  // imageValue
 	imageSetting imageKind = 9  // imageValue
 	imageAsker   imageKind = 10 // answered.ImageClient
-	imageEnd     imageKind = 11 // imageCount; comes last
+	imageEnd     imageKind = 11 // comes last
 
 	// The store of Go programs; see package keyspace.
 	imageSpace     imageKind = 12 // imageKeys
@@ -101,6 +92,9 @@ const (
 	imagePartBlob   imageKind = 17 // classes.ImageBlob
 	imageKVBlob     imageKind = 18 // imageBlobValue
 )
+
+// imageFormat is how records become a snapshot.
+var imageFormat = recordstream.Format{Versions: imageVersions, End: imageEnd, MaxRecord: maxImageRecord}
 
 // imageVersions has the version of each kind's body. It is raised when a member that does not know the new fields would
 // read a wrong state. Such a member refuses the snapshot, so a raised version needs a layout of its own, and is written from that layout's level on only. Fields that
@@ -142,128 +136,71 @@ type imageKeys struct {
 	Seq   uint64 `msgpack:"seq"`
 }
 
-type imageCount struct {
-	Records uint64 `msgpack:"records"` // before this one
-}
-
-// imageWriter writes records. After the first error it does nothing.
-type imageWriter struct {
-	w     io.Writer
-	buf   bytes.Buffer // of one record
-	enc   *msgpack.Encoder
-	count uint64
-	err   error
-}
-
-// add writes a record: its length, and a msgpack sequence of kind, version and body.
-func (w *imageWriter) add(k imageKind, body any) {
-	if w.err != nil {
-		return
-	}
-	w.buf.Reset()
-	w.buf.Write([]byte{0, 0, 0, 0})
-	w.err = errors.Join(w.enc.EncodeUint(uint64(k)), w.enc.EncodeUint(imageVersions[k]), w.enc.Encode(body))
-	size := w.buf.Len() - 4
-	if w.err == nil && size > maxImageRecord {
-		w.err = fmt.Errorf("a record of kind %d has %d bytes, and at most %d are allowed", k, size, maxImageRecord)
-	}
-	if w.err == nil {
-		binary.LittleEndian.PutUint32(w.buf.Bytes(), uint32(size))
-		_, w.err = w.w.Write(w.buf.Bytes())
-	}
-	w.count++
-}
-
 // WriteSnapshot writes the machine, one record after the other, so that it takes no memory to speak of. Equal machines
 // write equal bytes: every list has an order that follows from the state alone.
 func (m *Machine) WriteSnapshot(w io.Writer) error {
-	if err := m.writeSnapshot(w); err != nil {
+	if err := imageFormat.Write(w, layoutFor(m.Level()), m.writeRecords); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	return nil
 }
 
-func (m *Machine) writeSnapshot(w io.Writer) error {
-	b, err := blocks.NewWriter(w, binary.LittleEndian.AppendUint32([]byte(imageMagic), layoutFor(m.Level())))
-	if err != nil {
-		return err
-	}
-	z, err := zstd.NewWriter(b, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(imageWindow))
-	if err != nil {
-		return err
-	}
-	err = m.writeRecords(z)
-	if e := z.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return b.Close()
-}
-
-func (m *Machine) writeRecords(out io.Writer) error {
-	w := &imageWriter{w: out}
-	w.enc = msgpack.NewEncoder(&w.buf)
-	w.enc.UseCompactInts(true)
-	w.enc.SetSortMapKeys(true)
-	w.add(imageStart, &imageFirst{m.index, m.seq, m.lastJob, m.lastNode, m.answered.Forgotten()})
+func (m *Machine) writeRecords(w *recordstream.Writer) {
+	w.Add(imageStart, &imageFirst{m.index, m.seq, m.lastJob, m.lastNode, m.answered.Forgotten()})
 	for _, id := range sortedIDs(maps.Keys(m.nodes), func(id ids.Node) []byte { return id[:] }) {
-		w.add(imageNode, m.nodes[id])
+		w.Add(imageNode, m.nodes[id])
 	}
 	for _, id := range sortedIDs(maps.Keys(m.jobs), func(id ids.Job) []byte { return id[:] }) {
-		w.add(imageJob, m.jobs[id])
+		w.Add(imageJob, m.jobs[id])
 	}
 	for _, id := range sortedIDs(maps.Keys(m.actors), func(id ids.Actor) []byte { return id[:] }) {
 		kind := imageActor
 		if m.actors[id].Blobs != nil {
 			kind = imageActorBlobs // a member that does not know large values refuses it
 		}
-		w.add(kind, m.actors[id])
+		w.Add(kind, m.actors[id])
 	}
-	w.add(imageOver, &imageEnded{m.deadNodes, m.endedJobs, m.deadActors})
+	w.Add(imageOver, &imageEnded{m.deadNodes, m.endedJobs, m.deadActors})
 	m.classes.Image(
-		func(p *classes.ImagePart) { w.add(imagePart, p) },
-		func(p *classes.ImageBlob) { w.add(imagePartBlob, p) },
-		func(p *classes.ImagePending) { w.add(imagePending, p) },
+		func(p *classes.ImagePart) { w.Add(imagePart, p) },
+		func(p *classes.ImageBlob) { w.Add(imagePartBlob, p) },
+		func(p *classes.ImagePending) { w.Add(imagePending, p) },
 	)
 	for _, ns := range slices.Sorted(maps.Keys(m.kv)) {
 		for _, k := range slices.Sorted(maps.Keys(m.kv[ns])) {
 			if v := m.kv[ns][k]; v.Blob != nil {
-				w.add(imageKVBlob, &imageBlobValue{ns, k, *v.Blob})
+				w.Add(imageKVBlob, &imageBlobValue{ns, k, *v.Blob})
 			} else {
-				w.add(imageKV, &imageValue{ns, k, v.Data})
+				w.Add(imageKV, &imageValue{ns, k, v.Data})
 			}
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(m.settings)) {
-		w.add(imageSetting, &imageValue{Key: k, Value: m.settings[k]})
+		w.Add(imageSetting, &imageValue{Key: k, Value: m.settings[k]})
 	}
 	m.writeKeys(w)
 	if !strikes(lostDedup) {
 		for c := range m.answered.Image() {
-			w.add(imageAsker, c)
+			w.Add(imageAsker, c)
 		}
 	}
-	w.add(imageEnd, &imageCount{w.count})
-	return w.err
 }
 
 // writeKeys writes the store of Go programs, unless nobody has used it.
-func (m *Machine) writeKeys(w *imageWriter) {
+func (m *Machine) writeKeys(w *recordstream.Writer) {
 	im := m.keys.Image()
 	if im.Reign == 0 && im.Seq == 0 && len(im.Keys) == 0 && len(im.Leases) == 0 {
 		return
 	}
-	w.add(imageSpace, &imageKeys{im.Reign, im.Seq})
+	w.Add(imageSpace, &imageKeys{im.Reign, im.Seq})
 	for i := range im.Leases {
-		w.add(imageKeyLease, &im.Leases[i])
+		w.Add(imageKeyLease, &im.Leases[i])
 	}
 	for i := range im.Keys {
-		w.add(imageKey, &im.Keys[i])
+		w.Add(imageKey, &im.Keys[i])
 	}
 	for i := range im.Changes {
-		w.add(imageKeyChange, &im.Changes[i])
+		w.Add(imageKeyChange, &im.Changes[i])
 	}
 }
 
@@ -284,165 +221,77 @@ func ReadSnapshot(r io.Reader) (*Machine, error) {
 }
 
 func readSnapshot(r io.Reader) (*Machine, error) {
-	var head [imageHeader]byte
+	var head [len(firstImageMagic)]byte
 	n, err := io.ReadFull(r, head[:])
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
-	if bytes.HasPrefix(head[:n], firstImageMagic) {
-		return readFirstImage(io.MultiReader(bytes.NewReader(head[:n]), r))
+	whole := io.MultiReader(bytes.NewReader(head[:n]), r)
+	if head == firstImageMagic {
+		return readFirstImage(whole)
 	}
-	if n < len(head) || string(head[:len(imageMagic)]) != imageMagic {
-		return nil, fmt.Errorf("%w: it does not begin as one", ErrDamagedSnapshot)
-	}
-	if layout := binary.LittleEndian.Uint32(head[len(imageMagic):]); !knowsLayout(layout) {
-		return nil, fmt.Errorf("%w (its layout has version %d, and this version knows versions up to %d)", ErrNewerSnapshot, layout, imageLayouts[len(imageLayouts)-1].version)
-	}
-	z, err := zstd.NewReader(blocks.NewReader(r, head[:]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImageMemory))
-	if err != nil {
-		return nil, err
-	}
-	defer z.Close()
 	b := newImageBuilder()
-	if err := b.readRecords(z); err != nil {
-		if damage := (*blocks.Damage)(nil); errors.As(err, &damage) {
-			err = fmt.Errorf("%w: %w", ErrDamagedSnapshot, err)
-		}
+	if err := imageFormat.Read(whole, readLayouts(), b.take); err != nil {
 		return nil, err
 	}
-	return b.m, nil
-}
-
-// readRecords reads all records, up to the end of the stream.
-func (b *imageBuilder) readRecords(r io.Reader) error {
-	var buf bytes.Buffer
-	for {
-		var head [4]byte
-		switch _, err := io.ReadFull(r, head[:]); {
-		case errors.Is(err, io.EOF):
-			return b.finish()
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return b.damaged("it ends within a record")
-		case err != nil:
-			return err
-		}
-		size := binary.LittleEndian.Uint32(head[:])
-		if size > maxImageRecord {
-			return b.damaged("a record has %d bytes, and at most %d are allowed", size, maxImageRecord)
-		}
-		buf.Reset()
-		switch _, err := io.CopyN(&buf, r, int64(size)); {
-		case errors.Is(err, io.EOF):
-			return b.damaged("it ends within a record")
-		case err != nil:
-			return err
-		}
-		if err := b.record(&buf); err != nil {
-			return err
-		}
-	}
-}
-
-// record takes one record.
-func (b *imageBuilder) record(buf *bytes.Buffer) error {
-	d := msgpack.NewDecoder(buf)
-	kind, err := d.DecodeUint64()
-	if err != nil {
-		return b.damaged("the kind of a record cannot be read: %v", err)
-	}
-	version, err := d.DecodeUint64()
-	if err != nil {
-		return b.damaged("the version of a record of kind %d cannot be read: %v", kind, err)
-	}
-	known := uint64(0)
-	if kind < 1<<16 {
-		known = imageVersions[imageKind(kind)]
-	}
-	switch {
-	case known == 0:
-		return fmt.Errorf("%w (it has a record of kind %d, which this version does not know)", ErrNewerSnapshot, kind)
-	case version > known:
-		return fmt.Errorf("%w (it has a record of kind %d in version %d, and this version knows %d)", ErrNewerSnapshot, kind, version, known)
-	}
-	if err := b.take(imageKind(kind), d); err != nil {
-		return b.damaged("a record of kind %d: %v", kind, err)
-	}
-	if buf.Len() > 0 {
-		return b.damaged("a record of kind %d has %d bytes after its end", kind, buf.Len())
-	}
-	b.records++
-	return nil
+	return b.finish()
 }
 
 // take decodes a record's body and puts it into the machine.
 func (b *imageBuilder) take(k imageKind, d *msgpack.Decoder) error {
-	if (k == imageStart) != (b.records == 0) || b.ended {
+	if (k == imageStart) == b.started {
 		return errors.New("it is not where it belongs")
 	}
 	switch k {
 	case imageStart:
-		return decodeThen(d, b.start)
+		return recordstream.Decode(d, b.start)
 	case imageNode:
-		return decodeThen(d, b.node)
+		return recordstream.Decode(d, b.node)
 	case imageJob:
-		return decodeThen(d, b.job)
+		return recordstream.Decode(d, b.job)
 	case imageActor, imageActorBlobs:
-		return decodeThen(d, b.actor)
+		return recordstream.Decode(d, b.actor)
 	case imageOver:
-		return decodeThen(d, b.over)
+		return recordstream.Decode(d, b.over)
 	case imagePart:
-		return decodeThen(d, b.m.classes.RestorePart)
+		return recordstream.Decode(d, b.m.classes.RestorePart)
 	case imagePartBlob:
-		return decodeThen(d, b.m.classes.RestoreBlob)
+		return recordstream.Decode(d, b.m.classes.RestoreBlob)
 	case imagePending:
-		return decodeThen(d, b.codeFor)
+		return recordstream.Decode(d, b.codeFor)
 	case imageKV:
-		return decodeThen(d, b.kv)
+		return recordstream.Decode(d, b.kv)
 	case imageKVBlob:
-		return decodeThen(d, b.kvBlob)
+		return recordstream.Decode(d, b.kvBlob)
 	case imageSetting:
-		return decodeThen(d, b.setting)
+		return recordstream.Decode(d, b.setting)
 	case imageAsker:
-		return decodeThen(d, b.m.answered.Restore)
+		return recordstream.Decode(d, b.m.answered.Restore)
 	case imageSpace:
-		return decodeThen(d, func(k *imageKeys) error { b.keys.Reign, b.keys.Seq = k.Reign, k.Seq; return nil })
+		return recordstream.Decode(d, func(k *imageKeys) error { b.keys.Reign, b.keys.Seq = k.Reign, k.Seq; return nil })
 	case imageKeyLease:
-		return decodeThen(d, func(l *record.KeyLease) error { b.keys.Leases = append(b.keys.Leases, *l); return nil })
+		return recordstream.Decode(d, func(l *record.KeyLease) error { b.keys.Leases = append(b.keys.Leases, *l); return nil })
 	case imageKey:
-		return decodeThen(d, func(p *record.KeyPair) error { b.keys.Keys = append(b.keys.Keys, *p); return nil })
+		return recordstream.Decode(d, func(p *record.KeyPair) error { b.keys.Keys = append(b.keys.Keys, *p); return nil })
 	case imageKeyChange:
-		return decodeThen(d, func(c *record.KeyChange) error { b.keys.Changes = append(b.keys.Changes, *c); return nil })
-	case imageEnd:
-		return decodeThen(d, b.end)
+		return recordstream.Decode(d, func(c *record.KeyChange) error { b.keys.Changes = append(b.keys.Changes, *c); return nil })
 	}
 	return errors.New("its kind is not known")
-}
-
-func decodeThen[T any](d *msgpack.Decoder, take func(*T) error) error {
-	body := new(T)
-	if err := d.Decode(body); err != nil {
-		return err
-	}
-	return take(body)
 }
 
 // imageBuilder makes a machine of records.
 type imageBuilder struct {
 	m       *Machine
-	records uint64
-	ended   bool
+	started bool
 	pending []classes.ImagePending
 	keys    keyspace.Image
 }
 
 func newImageBuilder() *imageBuilder { return &imageBuilder{m: NewMachine()} }
 
-func (b *imageBuilder) damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: record %d: %s", ErrDamagedSnapshot, b.records+1, fmt.Sprintf(format, args...))
-}
-
 func (b *imageBuilder) start(f *imageFirst) error {
 	m := b.m
+	b.started = true
 	m.index, m.seq, m.lastJob, m.lastNode = f.Index, f.Seq, f.LastJob, f.LastNode
 	m.answered.RestoreForgotten(f.Forgotten)
 	return nil
@@ -519,14 +368,6 @@ func (b *imageBuilder) setting(v *imageValue) error {
 	return nil
 }
 
-func (b *imageBuilder) end(c *imageCount) error {
-	if c.Records != b.records {
-		return fmt.Errorf("there were %d records, and there are %d", c.Records, b.records)
-	}
-	b.ended = true
-	return nil
-}
-
 // users says who needs the classes.
 func (b *imageBuilder) users() error {
 	for _, a := range b.m.actors {
@@ -543,17 +384,17 @@ func (b *imageBuilder) users() error {
 }
 
 // finish completes the machine when all records were read.
-func (b *imageBuilder) finish() error {
-	if !b.ended {
-		return b.damaged("it ends too early")
+func (b *imageBuilder) finish() (*Machine, error) {
+	if !b.started {
+		return nil, fmt.Errorf("%w: it has no beginning", ErrDamagedSnapshot)
 	}
 	if err := b.users(); err != nil {
-		return b.damaged("%v", err)
+		return nil, fmt.Errorf("%w: %w", ErrDamagedSnapshot, err)
 	}
 	keys, err := b.keys.Space()
 	if err != nil {
-		return b.damaged("%v", err)
+		return nil, fmt.Errorf("%w: %w", ErrDamagedSnapshot, err)
 	}
 	b.m.keys = keys
-	return nil
+	return b.m, nil
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
@@ -20,6 +21,12 @@ import (
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/blocks"
 	"github.com/eagleray/eagleray/raftstate/internal/classes"
+)
+
+// The header of a snapshot.
+const (
+	imageMagic  = "eagleray"
+	imageHeader = len(imageMagic) + 4
 )
 
 // packed returns a snapshot with these records, whose checksums are right.
@@ -56,10 +63,19 @@ func rawRecord(t testing.TB, kind, version uint64, body any) []byte {
 func recordsOf(t testing.TB, m *Machine) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := m.writeRecords(&b); err != nil {
+	if err := imageFormat.WriteRecords(&b, m.writeRecords); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// machineOf makes a machine of the records of a snapshot.
+func machineOf(records []byte) (*Machine, error) {
+	b := newImageBuilder()
+	if err := imageFormat.ReadRecords(bytes.NewReader(records), b.take); err != nil {
+		return nil, err
+	}
+	return b.finish()
 }
 
 // randomMachine has something of everything.
@@ -150,7 +166,6 @@ func TestReadSnapshot_OfANewerVersion_SaysSo(t *testing.T) {
 	for want, data := range map[string][]byte{
 		"its layout has version 3":                              layout,
 		"a record of kind 99, which this version does not know": packed(t, append(append(bytes.Clone(start), rawRecord(t, 99, 1, nil)...), end...)),
-		"a record of kind 65537, which this version":            packed(t, append(bytes.Clone(start), rawRecord(t, 1<<16+1, 1, nil)...)),
 		"a record of kind 8 in version 2":                       packed(t, append(bytes.Clone(start), rawRecord(t, uint64(imageKV), 2, nil)...)),
 	} {
 		_, err := ReadSnapshot(bytes.NewReader(data))
@@ -189,31 +204,20 @@ func TestReadSnapshot_RecordsThatMakeNoState_AreRefused(t *testing.T) {
 	asker := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}, Results: []answered.ImageResult[Result]{{Seq: 2}, {Seq: 2}}})
 	client := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}})
 	list := func(records ...[]byte) []byte { return bytes.Join(records, nil) }
-	long := list(start, binary.LittleEndian.AppendUint32(nil, maxImageRecord+1), make([]byte, 99))
-	junk := rawRecord(t, uint64(imageNode), 1, map[string]any{"id": ids.Node{1}})
-	junk = append(junk, 0xc0)
-	binary.LittleEndian.PutUint32(junk, uint32(len(junk)-4))
 	for what, records := range map[string][]byte{
-		"nothing":                     nil,
-		"no end":                      list(start, node),
-		"no start":                    list(node, end(1)),
-		"two starts":                  list(start, start, end(2)),
-		"two ends":                    list(start, end(1), end(2)),
-		"a wrong count":               list(start, node, end(1)),
-		"a node twice":                list(start, node, node, end(3)),
-		"a job twice":                 list(start, job, job, end(3)),
-		"an actor twice":              list(start, lone, lone, end(3)),
-		"an actor whose code lacks":   list(start, actor, end(2)),
-		"more code than its size":     list(start, part, part, end(3)),
-		"results out of order":        list(start, asker, end(2)),
-		"a client twice":              list(start, client, client, end(3)),
-		"too long a record":           long,
-		"a cut record":                list(start, node[:len(node)-2]),
-		"a cut length":                list(start, node[:2]),
-		"bytes after a record's body": list(start, junk, end(2)),
-		"no kind":                     list(start, []byte{1, 0, 0, 0, 0xc0}),
-		"no version":                  list(start, []byte{2, 0, 0, 0, 2, 0xc0}),
-		"another body":                list(start, []byte{3, 0, 0, 0, 2, 1, 7}),
+		"nothing":                   nil,
+		"no end":                    list(start, node),
+		"no start":                  list(node, end(1)),
+		"two starts":                list(start, start, end(2)),
+		"a wrong count":             list(start, node, end(1)),
+		"a node twice":              list(start, node, node, end(3)),
+		"a job twice":               list(start, job, job, end(3)),
+		"an actor twice":            list(start, lone, lone, end(3)),
+		"an actor whose code lacks": list(start, actor, end(2)),
+		"more code than its size":   list(start, part, part, end(3)),
+		"results out of order":      list(start, asker, end(2)),
+		"a client twice":            list(start, client, client, end(3)),
+		"another body":              list(start, []byte{3, 0, 0, 0, 2, 1, 7}),
 	} {
 		if _, err := ReadSnapshot(bytes.NewReader(packed(t, records))); !errors.Is(err, ErrDamagedSnapshot) {
 			t.Errorf("%s: got %v", what, err)
@@ -228,25 +232,11 @@ func TestReadSnapshot_RecordsThatMakeNoState_AreRefused(t *testing.T) {
 	}
 }
 
-// failing gives an error of its own after some bytes.
-type failing struct {
-	r   io.Reader
-	err error
-}
-
-func (f failing) Read(p []byte) (int, error) {
-	n, err := f.r.Read(p)
-	if err == io.EOF {
-		err = f.err
-	}
-	return n, err
-}
-
 // An error of the disk is no damage of the snapshot.
 func TestReadSnapshot_ReadFails_SaysWhy(t *testing.T) {
 	good := snapshot(t, randomMachine(1, 300))
 	for _, cut := range []int{0, 3, imageHeader, imageHeader + 3, len(good) / 2, len(good) - 1, len(good)} {
-		_, err := ReadSnapshot(failing{bytes.NewReader(good[:cut]), errDisk})
+		_, err := ReadSnapshot(io.MultiReader(bytes.NewReader(good[:cut]), iotest.ErrReader(errDisk)))
 		if !errors.Is(err, errDisk) || errors.Is(err, ErrDamagedSnapshot) {
 			t.Errorf("after %d bytes: got %v", cut, err)
 		}
@@ -349,15 +339,15 @@ func FuzzReadRecords(f *testing.F) {
 	f.Add(recordsOf(f, randomMachine(1, 100)))
 	f.Add(recordsOf(f, firstMachine()))
 	f.Fuzz(func(t *testing.T, records []byte) {
-		b := newImageBuilder()
-		if err := b.readRecords(bytes.NewReader(records)); err != nil {
+		m, err := machineOf(records)
+		if err != nil {
 			if !errors.Is(err, ErrDamagedSnapshot) && !errors.Is(err, ErrNewerSnapshot) {
 				t.Errorf("it is neither damaged nor of a newer version: %v", err)
 			}
 			return
 		}
-		written, again := recordsOf(t, b.m), newImageBuilder()
-		if err := again.readRecords(bytes.NewReader(written)); err != nil || !bytes.Equal(recordsOf(t, again.m), written) {
+		written := recordsOf(t, m)
+		if again, err := machineOf(written); err != nil || !bytes.Equal(recordsOf(t, again), written) {
 			t.Errorf("it is another one after a restore (%v)", err)
 		}
 	})

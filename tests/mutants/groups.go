@@ -19,7 +19,7 @@ type group struct {
 // groups lists what is measured unless -packages chooses.
 var groups = []group{
 	{"pure machines", []string{
-		"core/internal/alive", "core/internal/cancellation", "core/internal/frame", "core/internal/head", "core/ids", "core/internal/keyleases", "core/internal/pace", "core/internal/place", "core/internal/progress", "core/internal/queue", "core/record", "core/internal/refs", "core/internal/resource", "core/internal/retry", "core/internal/sched", "core/internal/sites", "core/internal/snapshot", "core/internal/templates", "core/internal/wait", "core/internal/waiting", "raftstate", "raftstate/internal/answered", "raftstate/internal/classes", "raftstate/internal/keyspace", "raftstate/internal/values",
+		"core/internal/alive", "core/internal/cancellation", "core/internal/frame", "core/internal/head", "core/ids", "core/internal/keyleases", "core/internal/pace", "core/internal/place", "core/internal/progress", "core/internal/queue", "core/record", "core/internal/refs", "core/internal/resource", "core/internal/retry", "core/internal/sched", "core/internal/sites", "core/internal/snapshot", "core/internal/templates", "core/internal/wait", "core/internal/waiting", "raftstate", "raftstate/internal/answered", "raftstate/internal/classes", "raftstate/internal/keyspace", "raftstate/internal/recordstream", "raftstate/internal/values",
 	}, 0.9},
 	{"store spill wire", []string{"core/internal/spill", "core/internal/store", "core/internal/wire"}, 0.75},
 	{"client", []string{"core/internal/actors", "core/internal/arguments", "core/internal/client", "core/internal/generators", "core/internal/handover", "core/internal/leases", "core/internal/submit", "core/internal/transport"}, 0.75},
