@@ -11,17 +11,16 @@ import (
 // putActor stores a changed actor and tells of it.
 func (m *Machine) putActor(a *record.Actor) {
 	m.releaseCode(a)
-	if old := m.actors[a.ID]; old != nil && old.Blobs != a.Blobs {
+	if old := m.actors.Get(a.ID); old != nil && old.Blobs != a.Blobs {
 		m.blobs.Remove(old.Blobs.List()...)
 	}
-	m.places.move(m.actors[a.ID], a)
-	m.actors[a.ID] = a
+	m.actors.Put(a)
 	m.emit(record.Event{Kind: record.ActorEvent, Actor: a.Brief()})
 }
 
 // current returns the actor if it is live and the incarnation is its own.
 func (m *Machine) current(id ids.Actor, incarnation uint64) (*record.Actor, Outcome) {
-	a := m.actors[id]
+	a := m.actors.Get(id)
 	switch {
 	case a == nil:
 		return nil, NotFound
@@ -85,16 +84,15 @@ func checkNew(a *record.Actor) error {
 
 // register adds a PENDING actor.
 func (m *Machine) register(a record.Actor) Result {
-	if m.actors[a.ID] != nil {
+	if m.actors.Get(a.ID) != nil {
 		return Result{Outcome: Exists}
 	}
 	if job := m.jobs[a.Job]; job != nil && job.State != record.JobRunning && !a.Detached && (job.Over() || !a.Lasting) {
 		return Result{Outcome: JobOver}
 	}
 	if a.Name != "" {
-		key := name{a.Namespace, a.Name}
-		if holder, taken := m.names[key]; taken {
-			return Result{Outcome: NameTaken, Actor: holder}
+		if holder := m.actors.Named(a.Namespace, a.Name); holder != nil {
+			return Result{Outcome: NameTaken, Actor: holder.ID}
 		}
 	}
 	if err := m.blobs.Add(a.Blobs.List()...); err != nil {
@@ -103,9 +101,6 @@ func (m *Machine) register(a record.Actor) Result {
 	if !m.classes.Assign(a.ID, a.Code) {
 		m.blobs.Remove(a.Blobs.List()...)
 		return Result{Outcome: CodeLacks}
-	}
-	if a.Name != "" {
-		m.names[name{a.Namespace, a.Name}] = a.ID
 	}
 	a.Ordinal = m.index
 	a.State = record.ActorPending
@@ -199,7 +194,7 @@ func (b *ActorDead) subject() string { return "actor " + b.ID.String() }
 func (b *ActorDead) check() error    { return nil }
 
 func (b *ActorDead) apply(m *Machine) Result {
-	a := m.actors[b.ID]
+	a := m.actors.Get(b.ID)
 	switch {
 	case a == nil:
 		return Result{Outcome: NotFound}
@@ -213,16 +208,12 @@ func (b *ActorDead) apply(m *Machine) Result {
 	next.Cause = b.Cause
 	next.EndedMs = b.AtMs
 	next.Spec, next.Meta, next.RunResources, next.Fallback, next.Home, next.Blobs = nil, nil, nil, nil, nil, nil
-	if a.Name != "" {
-		delete(m.names, name{a.Namespace, a.Name})
-	}
 	m.putActor(&next)
 	m.endLeftJob(&next)
 	var old ids.Actor
 	var full bool
 	if m.deadActors, old, full = appendBounded(m.deadActors, a.ID, keptDeadActors); full {
-		m.places.move(m.actors[old], nil)
-		delete(m.actors, old)
+		m.actors.Forget(old)
 	}
 	return Result{}
 }
@@ -232,7 +223,7 @@ func (b *ActorReleased) subject() string { return "actor " + b.ID.String() }
 func (b *ActorReleased) check() error    { return nil }
 
 func (b *ActorReleased) apply(m *Machine) Result {
-	a := m.actors[b.ID]
+	a := m.actors.Get(b.ID)
 	switch {
 	case a == nil:
 		return Result{Outcome: NotFound}

@@ -140,6 +140,33 @@ func BenchmarkSnapshot(b *testing.B) {
 	})
 }
 
+// BenchmarkActorsOf measures what the end of a process asks of a state with 10,000 actors.
+func BenchmarkActorsOf(b *testing.B) {
+	m := tenThousand()
+	for name, f := range map[string]record.ActorFilter{
+		"of one owner": {Owner: ids.Owner{1, 1}, Live: true, Bound: true},
+		"of nobody":    {Owner: ids.Owner{0, 0, 1}, Live: true, Bound: true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				m.ActorsOf(f)
+			}
+		})
+	}
+}
+
+// tenThousand returns a machine with 10,000 actors of 1,000 owners.
+func tenThousand() *Machine {
+	m := NewMachine()
+	for i := range uint64(10_000) {
+		m.Apply(i+1, Command{Body: &RegisterActor{record.Actor{
+			ID: ids.NewActor(ids.JobOf(1)), Owner: ids.Owner{byte(i % 250), byte(i % 4)}, ClassName: "Counter",
+			Resources: record.Resources{"CPU": 10000}, Spec: make([]byte, 500),
+		}}})
+	}
+	return m
+}
+
 // processorTime is what this process has computed: on a busy machine it says more than a clock.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()

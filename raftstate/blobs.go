@@ -50,7 +50,7 @@ func (m *Machine) namedBlobs() (list []NamedBlob) {
 			}
 		}
 	}
-	for _, a := range m.actors {
+	for _, a := range m.actors.All() {
 		for _, b := range a.Blobs.List() {
 			add(b, "%s, which cannot start again without it", a)
 		}

@@ -35,7 +35,7 @@ func checkBlobs(t *testing.T, m *Machine) {
 			}
 		}
 	}
-	for _, a := range m.actors {
+	for _, a := range m.actors.All() {
 		if a.Blobs != nil {
 			for _, b := range []record.Blob{a.Blobs.Spec, a.Blobs.Meta, a.Blobs.Home} {
 				if !b.None() {

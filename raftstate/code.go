@@ -63,7 +63,7 @@ func (b *CodeDrop) apply(m *Machine) Result {
 
 // putCode takes a part of a class.
 func (m *Machine) putCode(at classes.At, part values.Value) Result {
-	if m.actors[at.Actor] != nil {
+	if m.actors.Get(at.Actor) != nil {
 		return Result{Outcome: Exists}
 	}
 	if n := m.nodes[at.Node]; n != nil && n.State == record.NodeDead {

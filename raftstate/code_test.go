@@ -16,7 +16,7 @@ import (
 func checkCode(t *testing.T, m *Machine) {
 	t.Helper()
 	users := map[ids.Object]int{}
-	for id, a := range m.actors {
+	for id, a := range m.actors.All() {
 		if len(a.Code) > 0 && (!a.Live() || a.State == record.ActorAlive && !a.MayRestart()) {
 			t.Fatalf("actor %s is %s, cannot start again, and keeps its class", id, a.State)
 		}
@@ -34,7 +34,7 @@ func checkCode(t *testing.T, m *Machine) {
 		func(p *classes.ImagePart) { part(p.Object, p.Size, uint64(len(p.Data))) },
 		func(p *classes.ImageBlob) { part(p.Object, p.Size, uint64(p.Part.Size)) },
 		func(p *classes.ImagePending) {
-			if m.actors[p.Actor] != nil || len(p.Objects) == 0 {
+			if m.actors.Get(p.Actor) != nil || len(p.Objects) == 0 {
 				t.Fatalf("actor %s is registered and about to be registered", p.Actor)
 			}
 			if n := m.nodes[p.Node]; n != nil && n.State == record.NodeDead {

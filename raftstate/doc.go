@@ -9,11 +9,15 @@
 //	Blobs    large values, which are files of the heads   (blobs)
 //	Fresh    reads that show everything that was committed before   (mark)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, internal/ring)
-//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, keys, image)
-//	answered what requests gave, so that none is carried out twice    (internal/answered, requests)
-//	classes  the large classes of detached actors                      (code, internal/classes)
-//	values   values, and how many records name each large one          (internal/values)
-//	keyspace the key-value store of Go programs, a machine inside the machine   (keys, keyclient, keywatch, internal/keyspace)
+//	Machine  commands in, results and events out                      (machine, actors, nodes, jobs, values, keys, image)
+//
+// The machine gives some of its state to tables that know neither the commands nor the member:
+//
+//	actortable  the actors, found by id, name, owner, job or node
+//	answered    what requests gave, so that none is carried out twice   (proposed in requests)
+//	classes     the large classes of detached actors                    (commands in code)
+//	values      values, and how many records name each large one        (commands in values)
+//	keyspace    the key-value store of Go programs, a machine inside the machine   (commands in keys; keyclient, keywatch)
 //
 // # The machine
 //

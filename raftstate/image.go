@@ -153,12 +153,12 @@ func (m *Machine) writeRecords(w *recordstream.Writer) {
 	for _, id := range sortedIDs(maps.Keys(m.jobs), func(id ids.Job) []byte { return id[:] }) {
 		w.Add(imageJob, m.jobs[id])
 	}
-	for _, id := range sortedIDs(maps.Keys(m.actors), func(id ids.Actor) []byte { return id[:] }) {
-		kind := imageActor
-		if m.actors[id].Blobs != nil {
+	for _, id := range sortedIDs(m.actors.IDs(), func(id ids.Actor) []byte { return id[:] }) {
+		a, kind := m.actors.Get(id), imageActor
+		if a.Blobs != nil {
 			kind = imageActorBlobs // a member that does not know large values refuses it
 		}
-		w.Add(kind, m.actors[id])
+		w.Add(kind, a)
 	}
 	w.Add(imageOver, &imageEnded{m.deadNodes, m.endedJobs, m.deadActors})
 	m.classes.Image(
@@ -315,17 +315,13 @@ func (b *imageBuilder) job(j *record.Job) error {
 
 func (b *imageBuilder) actor(a *record.Actor) error {
 	m := b.m
-	if m.actors[a.ID] != nil {
+	if m.actors.Get(a.ID) != nil {
 		return fmt.Errorf("actor %s is there twice", a.ID)
 	}
 	if err := m.blobs.Restore(a.Blobs.List()...); err != nil {
 		return err
 	}
-	m.places.move(nil, a)
-	m.actors[a.ID] = a
-	if a.Name != "" && a.Live() {
-		m.names[name{a.Namespace, a.Name}] = a.ID
-	}
+	m.actors.Put(a)
 	return nil
 }
 
@@ -370,7 +366,7 @@ func (b *imageBuilder) setting(v *imageValue) error {
 
 // users says who needs the classes.
 func (b *imageBuilder) users() error {
-	for _, a := range b.m.actors {
+	for _, a := range b.m.actors.All() {
 		if err := b.m.classes.RestoreUser(a.Code); err != nil {
 			return err
 		}

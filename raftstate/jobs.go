@@ -75,8 +75,8 @@ func (b *JobEnd) apply(m *Machine) Result {
 
 // hasDetached reports whether a detached actor of the job lives.
 func (m *Machine) hasDetached(id ids.Job) bool {
-	for a := range m.places.byJob[id] {
-		if x := m.actors[a]; x.Detached && x.Live() {
+	for a := range m.actors.OfJob(id) {
+		if a.Detached && a.Live() {
 			return true
 		}
 	}

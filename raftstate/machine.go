@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/actortable"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/classes"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
@@ -18,9 +19,6 @@ const (
 	keptDeadNodes  = 1_000
 )
 
-// name is an actor's name in its namespace.
-type name struct{ namespace, name string }
-
 // Machine is the deterministic state machine. It is not safe for concurrent
 // use; fsm locks it. Records behind its pointers never change.
 type Machine struct {
@@ -32,9 +30,7 @@ type Machine struct {
 	jobs     map[ids.Job]*record.Job
 	lastJob  uint32
 	drivers  map[ids.Owner]ids.Job // the jobs that are kept, by the process that started them
-	actors   map[ids.Actor]*record.Actor
-	names    map[name]ids.Actor // of live actors
-	places   actorIndex         // of all actors
+	actors   *actortable.Table
 	kv       map[string]map[string]values.Value
 	settings map[string][]byte
 	keys     *keyspace.Space // of Go programs
@@ -59,9 +55,7 @@ func NewMachine() *Machine {
 		nodes:    map[ids.Node]*record.Node{},
 		jobs:     map[ids.Job]*record.Job{},
 		drivers:  map[ids.Owner]ids.Job{},
-		actors:   map[ids.Actor]*record.Actor{},
-		names:    map[name]ids.Actor{},
-		places:   newActorIndex(),
+		actors:   actortable.New(),
 		kv:       map[string]map[string]values.Value{},
 		blobs:    counts,
 		classes:  classes.New(counts),
@@ -102,8 +96,7 @@ func (m *Machine) clone() *Machine {
 	c := *m
 	c.nodes = maps.Clone(m.nodes)
 	c.jobs = maps.Clone(m.jobs)
-	c.actors = maps.Clone(m.actors)
-	c.names, c.places = nil, actorIndex{} // derived from actors
+	c.actors = m.actors.Clone()
 	c.classes = m.classes.Clone()
 	c.kv = make(map[string]map[string]values.Value, len(m.kv))
 	for ns, keys := range m.kv {

@@ -177,8 +177,8 @@ func TestMachine_MuchHasEnded_ForgetsTheOldest(t *testing.T) {
 		apply(&RegisterActor{record.Actor{ID: actor(i)}})
 		apply(&ActorDead{ID: actor(i)})
 	}
-	if _, ok := m.Actor(actor(0)); ok || len(m.actors) != keptDeadActors {
-		t.Errorf("%d actors are kept, the first %v", len(m.actors), ok)
+	if _, ok := m.Actor(actor(0)); ok || m.actors.Len() != keptDeadActors {
+		t.Errorf("%d actors are kept, the first %v", m.actors.Len(), ok)
 	}
 	for i := range keptDeadNodes + 1 {
 		var id ids.Node

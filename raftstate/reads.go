@@ -19,43 +19,16 @@ func deref[T any](p *T) (v T, ok bool) {
 }
 
 // Actor returns an actor's record, dead ones too.
-func (m *Machine) Actor(id ids.Actor) (record.Actor, bool) { return deref(m.actors[id]) }
+func (m *Machine) Actor(id ids.Actor) (record.Actor, bool) { return deref(m.actors.Get(id)) }
 
 // ActorNamed returns the live actor with the name.
 func (m *Machine) ActorNamed(namespace, actor string) (record.Actor, bool) {
-	id, ok := m.names[name{namespace, actor}]
-	if !ok {
-		return record.Actor{}, false
-	}
-	return m.Actor(id)
+	return deref(m.actors.Named(namespace, actor))
 }
 
 // ActorsOf returns the actors that match the filter, in order of registration and without Spec
 // and Meta. It looks at all actors only when the filter names no owner, job, node or name.
-func (m *Machine) ActorsOf(f record.ActorFilter) []record.Actor {
-	var list []record.Actor
-	add := func(a *record.Actor) {
-		if f.Match(a) {
-			list = append(list, *a.Brief())
-		}
-	}
-	switch few, indexed := m.places.candidates(&f); {
-	case indexed:
-		for id := range few {
-			add(m.actors[id])
-		}
-	case f.Named && f.Live:
-		for _, id := range m.names {
-			add(m.actors[id])
-		}
-	default:
-		for _, a := range m.actors {
-			add(a)
-		}
-	}
-	slices.SortFunc(list, func(a, b record.Actor) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
-	return list
-}
+func (m *Machine) ActorsOf(f record.ActorFilter) []record.Actor { return m.actors.Of(&f) }
 
 // Node returns a node's record.
 func (m *Machine) Node(id ids.Node) (record.Node, bool) { return deref(m.nodes[id]) }

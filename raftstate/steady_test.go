@@ -49,8 +49,8 @@ func TestNode_ManyActorsEnded_KeepsAsMuchAsItSays(t *testing.T) {
 		}
 	}
 	n.fsm.view(func(m *Machine) {
-		if len(m.actors) != keptDeadActors || m.answered.Len() > 1 {
-			t.Errorf("%d dead actors and %d results are kept", len(m.actors), m.answered.Len())
+		if m.actors.Len() != keptDeadActors || m.answered.Len() > 1 {
+			t.Errorf("%d dead actors and %d results are kept", m.actors.Len(), m.answered.Len())
 		}
 	})
 	if kept := n.fsm.ring.Len(); kept != singleKeptEvents {
