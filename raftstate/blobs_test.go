@@ -148,20 +148,10 @@ func (p *playedBlobs) allApplied() bool {
 	return len(p.applied) == p.puts
 }
 
-func openWithBlobs(t *testing.T, p *playedBlobs, lowest func(int) int, s Stores) *Node {
-	t.Helper()
-	n, err := Open(Options{ID: "a", Blobs: p, Lowest: lowest, Stores: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // Large values of all kinds go to the files and come back, and neither the log nor a snapshot has their bytes. Small ones stay where they were.
 func TestNode_LargeValues_AreNotInTheState(t *testing.T) {
 	p := newPlayedBlobs()
-	n := openWithBlobs(t, p, nil, Stores{})
-	defer n.Close()
+	n := openWith(t, Options{Blobs: p})
 	ctx := testContext(t)
 	large, class, spec, home := bytes.Repeat([]byte("kv"), 1<<20), bytes.Repeat([]byte("code"), 1<<19), bytes.Repeat([]byte("s"), record.MinBlobBytes), bytes.Repeat([]byte("h"), 1<<20)
 	if added, err := n.PutKV(ctx, "ns", "large", large, true); err != nil || !added {
@@ -221,8 +211,7 @@ func TestNode_LargeValues_AreNotInTheState(t *testing.T) {
 // What cannot be kept changes nothing, and is kept later.
 func TestNode_LargeValueCannotBeKept_NothingChanges(t *testing.T) {
 	p := newPlayedBlobs()
-	n := openWithBlobs(t, p, nil, Stores{})
-	defer n.Close()
+	n := openWith(t, Options{Blobs: p})
 	ctx, large := testContext(t), make([]byte, 1<<20)
 	if _, err := n.PutKV(ctx, "ns", "k", []byte("old"), true); err != nil {
 		t.Fatal(err)
@@ -256,8 +245,7 @@ func TestNode_LargeValueCannotBeKept_NothingChanges(t *testing.T) {
 // While a head of an older release takes part, large values are in the commands as before. They stay readable.
 func TestNode_AHeadIsOlder_LargeValuesAreInTheState(t *testing.T) {
 	p, lowest := newPlayedBlobs(), 2
-	n := openWithBlobs(t, p, func(int) int { return lowest }, Stores{})
-	defer n.Close()
+	n := openWith(t, Options{Blobs: p, Lowest: func(int) int { return lowest }})
 	ctx, large := testContext(t), bytes.Repeat([]byte("a"), 1<<20)
 	put := func(key string, actor byte) {
 		t.Helper()
@@ -286,8 +274,7 @@ func TestNode_AHeadIsOlder_LargeValuesAreInTheState(t *testing.T) {
 
 // A record that a caller sends may not name large values: nothing says that the heads have them.
 func TestNode_CallerNamesLargeValues_IsRefused(t *testing.T) {
-	n := openWithBlobs(t, newPlayedBlobs(), nil, Stores{})
-	defer n.Close()
+	n := openWith(t, Options{Blobs: newPlayedBlobs()})
 	a := record.Actor{ID: ids.Actor{1}, Blobs: &record.ActorBlobs{Spec: record.BlobOf([]byte("x"))}}
 	if err := n.RegisterActor(testContext(t), a); !errors.Is(err, record.ErrInvalid) {
 		t.Errorf("got %v", err)
@@ -297,7 +284,10 @@ func TestNode_CallerNamesLargeValues_IsRefused(t *testing.T) {
 // A member that starts again names what it named before, from its log or its snapshot, and Inspect says the same without the member.
 func TestInspect_NamesLargeValuesAndWhatNeedsThem(t *testing.T) {
 	p, s := newPlayedBlobs(), NewMemoryStores()
-	n := openWithBlobs(t, p, nil, s)
+	n, err := Open(Options{ID: "a", Blobs: p, Stores: s})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, large := testContext(t), make([]byte, 1<<20)
 	put := func(key string) {
 		large[0]++

@@ -17,16 +17,16 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
+// keyWrite is a command of level 2.
+func keyWrite() Command {
+	return Command{Body: &KeyWrite{Write: record.KeyWrite{Key: "k", Value: []byte("v")}}}
+}
+
 // While a head of an older build votes, the log has only what that head knows. Fresh reads work all the same.
 func TestLevel_AHeadIsOlder_NewCommandsAreRefused(t *testing.T) {
 	lowest := 1
-	n, err := Open(Options{ID: "a", Lowest: func(int) int { return lowest }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Close()
-	ctx := testContext(t)
-	write := Command{Body: &KeyWrite{Write: record.KeyWrite{Key: "k", Value: []byte("v")}}}
+	n, ctx := openWith(t, Options{Lowest: func(int) int { return lowest }}), testContext(t)
+	write := keyWrite()
 	if _, err := n.Apply(ctx, write); !errors.Is(err, ErrLevel) || !strings.Contains(err.Error(), "replace that head first") {
 		t.Errorf("a command that an older head does not know: %v", err)
 	}
@@ -70,17 +70,12 @@ func TestLevel_KindsOfEachLevel_AreTheseForEver(t *testing.T) {
 // The level in use is part of the state. It never falls, and from then on it is what counts.
 func TestLevel_IsRaised_CountsForCommands(t *testing.T) {
 	lowest := 1
-	n, err := Open(Options{ID: "a", Lowest: func(int) int { return lowest }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Close()
-	ctx := testContext(t)
+	n, ctx := openWith(t, Options{Lowest: func(int) int { return lowest }}), testContext(t)
 	r, err := n.Lead(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := Command{Body: &KeyWrite{Write: record.KeyWrite{Key: "k", Value: []byte("v")}}}
+	write := keyWrite()
 	for _, c := range []struct {
 		raise, used int
 		works       bool

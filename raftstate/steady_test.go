@@ -26,11 +26,7 @@ func logLength(t *testing.T, n *Node) int {
 // A session of days makes and ends actors all the time: after its first minutes nothing may grow any more.
 func TestNode_ManyActorsEnded_KeepsAsMuchAsItSays(t *testing.T) {
 	ctx := testContext(t)
-	n, err := Open(Options{ID: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = n.Close() })
+	n := openWith(t, Options{})
 	for i := range 2100 {
 		var id ids.Actor
 		binary.BigEndian.PutUint64(id[:], uint64(i+1))

@@ -51,10 +51,11 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// openLone opens an embedded member that is closed with the test.
-func openLone(t testing.TB) *Node {
+// openWith opens a member with the options that is alone and is closed with the test.
+func openWith(t testing.TB, o Options) *Node {
 	t.Helper()
-	n, err := Open(Options{ID: "a"})
+	o.ID = "a"
+	n, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +64,13 @@ func openLone(t testing.TB) *Node {
 			t.Error(err)
 		}
 	})
+	return n
+}
+
+// openLone opens an embedded member that is closed with the test, and waits until it leads.
+func openLone(t testing.TB) *Node {
+	t.Helper()
+	n := openWith(t, Options{})
 	for at := n.Now(); ; { // its log is quiet only when it has settled as leader
 		b, err := n.Watch(testContext(t), at)
 		if err != nil {
