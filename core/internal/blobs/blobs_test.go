@@ -167,12 +167,11 @@ func TestFollow_NothingNamesAFile_ItGoesAfterItsCommand(t *testing.T) {
 // A ticket whose command never comes ends with the grace time, but only when the state has all that was committed.
 func TestFollow_CommandNeverComes_FileGoesAfterAFreshRead(t *testing.T) {
 	w := newWorld(t, 1)
-	h := w.start(1, time.Millisecond)
+	h := w.start(1, time.Nanosecond) // the ticket's time is over at once
 	h.mu.Lock()
 	h.stale = true
 	h.mu.Unlock()
 	x := w.put(1, valueOf(1, 1<<17))
-	time.Sleep(20 * time.Millisecond) // the ticket's time is over
 	h.Store.sweep(t.Context())
 	if !h.hasFile(x.Blob) {
 		t.Fatal("the file went, and its command may still come")
@@ -196,7 +195,7 @@ func TestOpen_FolderOfAnEarlierRun(t *testing.T) {
 	if err := os.WriteFile(half, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := w.start(1, 300*time.Millisecond)
+	h := w.start(1, time.Hour)
 	if _, err := os.Stat(half); err == nil {
 		t.Error("what is not whole stays")
 	}
@@ -204,8 +203,7 @@ func TestOpen_FolderOfAnEarlierRun(t *testing.T) {
 		t.Error("a file went at once whose command may still be read back")
 	}
 	w.gets(1, x.Blob, valueOf(1, 1<<17))
-	time.Sleep(400 * time.Millisecond)
-	h.Applied()
+	h = w.start(1, time.Nanosecond)
 	w.until("what nothing names is gone", func() bool { return !h.hasFile(y.Blob) })
 	w.gets(1, x.Blob, valueOf(1, 1<<17))
 }

@@ -15,12 +15,7 @@ func TestAppendEntries_HeadIsBackAfterAWhile_GetsEntriesAtOnce(t *testing.T) {
 	seats := threeSeats(t)
 	first := reign(t, seats, "")
 	leader := seats[first.Member().Self()]
-	var others []*seat
-	for _, s := range seats {
-		if s != leader {
-			others = append(others, s)
-		}
-	}
+	others := followers(seats, leader)
 	others[0].part()
 	for start := time.Now(); time.Since(start) < 4*time.Second; { // Raft's pauses are at 2.56 s then
 		if err := first.PutSetting(t.Context(), "k", []byte("v")); err != nil {

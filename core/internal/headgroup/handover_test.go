@@ -15,10 +15,8 @@ func TestHandOver_WaitsForWhatTheConnectedHeadsSay(t *testing.T) {
 	first := reign(t, seats, "")
 	old := seats[first.Member().Self()]
 	number := func(s *seat) uint32 { return s.group.o.Number }
-	for _, s := range seats {
-		if s != old {
-			old.connected = append(old.connected, number(s))
-		}
+	for _, s := range followers(seats, old) {
+		old.connected = append(old.connected, number(s))
 	}
 	// One has said who leads, and the other one has not.
 	old.group.said.note(old.connected[0], linkmsg.Heads{Leads: true, Leader: old.connected[0], Term: first.Term() + 100})
@@ -32,10 +30,8 @@ func TestHandOver_WaitsForWhatTheConnectedHeadsSay(t *testing.T) {
 	}
 
 	next := seats[second.Member().Self()]
-	for _, s := range seats {
-		if s != next {
-			next.connected = append(next.connected, number(s))
-		}
+	for _, s := range followers(seats, next) {
+		next.connected = append(next.connected, number(s))
 	}
 	go func() { ended <- next.group.HandOver(t.Context()) }()
 	third := reign(t, seats, next.group.o.ID)

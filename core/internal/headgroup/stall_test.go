@@ -3,6 +3,7 @@ package headgroup
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -209,6 +210,16 @@ func threeSeatsWith(t *testing.T, timing raftstate.Timing) map[string]*seat {
 		})
 	}
 	return seats
+}
+
+// followers returns the other heads, in the order of their ids.
+func followers(seats map[string]*seat, leader *seat) (others []*seat) {
+	for _, id := range slices.Sorted(maps.Keys(seats)) {
+		if s := seats[id]; s != leader {
+			others = append(others, s)
+		}
+	}
+	return others
 }
 
 // reign waits until a head other than that one leads.

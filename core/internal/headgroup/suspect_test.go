@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,13 +50,7 @@ func TestSuspect_FirstCandidateLacksEntries_TheNextOneLeadsSoon(t *testing.T) {
 	seats := threeSeatsWith(t, raftstate.Timing{Heartbeat: 3 * time.Second, Election: 3 * time.Second, Lease: 3 * time.Second, Commit: 50 * time.Millisecond})
 	first := reign(t, seats, "")
 	leader := seats[first.Member().Self()]
-	var others []*seat
-	for _, s := range seats {
-		if s != leader {
-			others = append(others, s)
-		}
-	}
-	slices.SortFunc(others, func(a, b *seat) int { return strings.Compare(a.group.o.ID, b.group.o.ID) })
+	others := followers(seats, leader)
 	late := others[0]
 	if err := first.PutSetting(t.Context(), "k", []byte("both have it")); err != nil {
 		t.Fatal(err)

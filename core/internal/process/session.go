@@ -18,9 +18,13 @@ const (
 // roles are the words that name these processes in their command lines.
 var roles = map[string]string{DaemonPid: "daemon", WardenPid: "warden", HeadPid: "head"}
 
-// WritePid notes the number of this process in the folder of its session.
+// WritePid notes the number of this process in the folder of its session. Who reads the file meanwhile finds the number before or this one.
 func WritePid(dir, name string) error {
-	return os.WriteFile(filepath.Join(dir, name), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path+".new", []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // PidOf returns a process of a session, verified: its command line names the session. 0 when there is none.

@@ -52,12 +52,14 @@ class Heads:
         count: How many heads there are.
         flags: More flags of the heads, for each machine.
         dealt: The blows.
+        killed: The machines whose heads the last blow has killed, with the processes of these.
     """
 
     lab: Lab
     count: int
     flags: Callable[[Machine], tuple[str, ...]] = lambda _: ()
     dealt: list[Dealt] = field(default_factory=list)
+    killed: dict[Machine, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.heads = list(self.lab.machines.values())[: self.count]
@@ -104,8 +106,10 @@ class Heads:
         chance.shuffle(others)
         blow = Dealt(kind, 0)
         self.dealt.append(blow)
+        self.killed = {}
         WAYS[kind](self, blow, [leader, *others], chance)
         blow.over = time.monotonic_ns()
+        until(lambda: all(_again(*one) for one in self.killed.items()), BACK_S, "the killed heads run again")
         until(self.healthy, BACK_S, f"all heads are healthy again after {kind} of {leader.name}")
         blow.healthy = time.monotonic_ns()
         return blow
@@ -117,13 +121,21 @@ Way = Callable[[Heads, Dealt, list[Machine], random.Random], None]
 def _kill(which: Callable[[list[Machine]], list[Machine]]) -> Way:
     """Kills processes of heads. Their wardens start them again."""
 
-    def way(_: Heads, blow: Dealt, heads: list[Machine], __: random.Random) -> None:
-        pids = [machine.pid("head.pid") for machine in which(heads)]
+    def way(cluster: Heads, blow: Dealt, heads: list[Machine], _: random.Random) -> None:
+        cluster.killed = {machine: machine.pid("head.pid") for machine in which(heads)}
         blow.at = time.monotonic_ns()
-        for pid in pids:
+        for pid in cluster.killed.values():
             os.kill(pid, signal.SIGKILL)
 
     return way
+
+
+def _again(machine: Machine, killed: int) -> bool:
+    """Whether a head runs again in place of one that was killed. The other heads may not know that it was gone."""
+    try:
+        return machine.pid("head.pid") != killed
+    except ProcessLookupError:
+        return False
 
 
 def _stop(_: Heads, blow: Dealt, heads: list[Machine], chance: random.Random) -> None:
