@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eagleray/eagleray/core/internal/environ"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -52,7 +53,7 @@ func (o *Options) env() (e wire.EnvSpec, err error) {
 		return e, fmt.Errorf("the workers' folder: %w", err)
 	}
 	e.JobEnv = map[string]string{}
-	for _, kv := range os.Environ() {
+	for _, kv := range environ.Public() {
 		if k, v, ok := strings.Cut(kv, "="); ok {
 			e.JobEnv[k] = v
 		}

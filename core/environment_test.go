@@ -37,3 +37,16 @@ func TestOptions_Interpreter_IsTheNamedOneThenTheActivatedOne(t *testing.T) {
 		}
 	}
 }
+
+// The token of the cluster in the program's environment is not for its workers, which may run anywhere.
+func TestOptions_TokenInTheEnvironment_IsNotForWorkers(t *testing.T) {
+	t.Setenv("RAY_AUTH_TOKEN", "secret")
+	t.Setenv("OF_THE_PROGRAM", "1")
+	e, err := (&Options{}).env()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, ok := e.JobEnv["RAY_AUTH_TOKEN"]; ok || e.JobEnv["OF_THE_PROGRAM"] != "1" {
+		t.Errorf("workers get the token %q, and %q", text, e.JobEnv["OF_THE_PROGRAM"])
+	}
+}

@@ -5,12 +5,17 @@ from __future__ import annotations
 import base64
 import os
 import re
+import shutil
 import subprocess
+import sys
+import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from chaos import attacks
+from eagleray._private.cli import BINARY
 from processes import marked
 
 pytestmark = pytest.mark.timeout(300)
@@ -18,11 +23,29 @@ pytestmark = pytest.mark.timeout(300)
 #: Each process that has secrets in its memory, and how many there are.
 HOLDERS = {"head": 1, "daemon": 2}
 
+#: A program that leaves a detached actor behind, so that its environment is in the state of the head.
+DETACHED = """
+    import os
+    import eagleray as ray
+    ray.init(log_to_driver=False)
+    if {variable}:
+        assert os.environ["RAY_AUTH_TOKEN"], "the program has the token, as its cluster has"
+
+    @ray.remote(num_cpus=0, resources={{"b": 0.1}})
+    class Stays:
+        def environment(self):
+            return "\\n".join(f"{{name}}={{text}}" for name, text in os.environ.items())
+
+    stays = Stays.options(name="stays", namespace="secrets", lifetime="detached").remote()
+    assert "PATH=" in ray.get(stays.environment.remote())
+"""
+
 
 @pytest.fixture(scope="module", params=["file", "variable"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[attacks.Cluster]:
     """A cluster of two nodes, which works. Its token is in a file or in a variable."""
     with attacks.Cluster(variable=request.param == "variable") as made:
+        made.python("one", DETACHED.format(variable=made.variable))
         yield made
 
 
@@ -83,8 +106,8 @@ def test_no_command_line_and_no_worker_has_secrets(cluster: attacks.Cluster, sec
         assert not revealed(secrets, Path(f"/proc/{pid}/cmdline").read_bytes()), line
         environ = Path(f"/proc/{pid}/environ").read_bytes()
         ours = any(f" {name} " in line for name in ("head", "daemon", "warden"))
-        if ours and cluster.variable:
-            assert revealed(secrets, environ), f"{line}: it reads the token there"
+        if cluster.variable and (ours or pid == cluster.program()):
+            assert revealed(secrets, environ), f"{line}: it has the token there"
             continue
         seen["workers"] += not ours
         assert not revealed(secrets, environ), line
@@ -105,10 +128,42 @@ def test_a_task_sees_no_secrets_in_its_environment(cluster: attacks.Cluster, sec
         def far():
             return "\\n".join(f"{name}={text}" for name, text in os.environ.items())
 
-        print(ray.get(environment.remote()), ray.get(far.remote()))
+        @ray.remote(num_cpus=0)
+        def nested():
+            return ray.get(far.remote())
+
+        print(ray.get(environment.remote()), ray.get(far.remote()), ray.get(nested.remote()))
+        print(ray.get(ray.get_actor("stays", "secrets").environment.remote()))
     """
     out = cluster.python("one", source)
-    assert "PATH=" in out and not revealed(secrets, out.encode())
+    assert out.count("\nPATH=") + out.startswith("PATH=") + out.count(" PATH=") >= 4
+    assert not revealed(secrets, out.encode())
+
+
+def test_the_program_of_symmetric_run_and_its_tasks_have_no_token() -> None:
+    token, folder, port = "ab" * 32, tempfile.mkdtemp(prefix="er", dir="/tmp"), attacks.free_port()
+    source = """
+        import os
+        import eagleray as ray
+        ray.init(log_to_driver=False)
+
+        @ray.remote(num_cpus=0)
+        def environment():
+            return dict(os.environ)
+
+        for each in (dict(os.environ), ray.get(environment.remote())):
+            print("RAY_ADDRESS" in each, [name for name, text in each.items() if "ab" * 32 in text])
+    """
+    words = [BINARY, "symmetric-run", f"--address=127.0.0.1:{port}", f"--temp-dir={folder}", "--num-cpus=1"]
+    words += ["--object-store-memory=100000000", "--", sys.executable, "-c", textwrap.dedent(source)]
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(("RAY_", "EAGLERAY_"))}
+    environ = {**kept, "EAGLERAY_PYTHON": sys.executable, "RAY_AUTH_TOKEN": token}
+    try:
+        done = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count("True []") == 2, done.stdout
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_no_core_file_is_written_of_processes_with_secrets(cluster: attacks.Cluster) -> None:

@@ -331,6 +331,15 @@ func TestNode_Types_ResourceAndLabel(t *testing.T) {
 	}
 }
 
+// The tools of vendors get no secrets of the cluster: this one fails when it has the token.
+func TestTools_TokenInTheEnvironment_IsNotForThem(t *testing.T) {
+	t.Setenv("RAY_AUTH_TOKEN", "secret")
+	tool := "#!/bin/sh\ntest -z \"$RAY_AUTH_TOKEN\" || exit 1\necho 'GPU 0: NVIDIA L4 (UUID: GPU-1)'\n"
+	if n := mustDetect(t, fake{"bin/nvidia-smi": tool}, nil); len(n.Groups) != 1 {
+		t.Errorf("the tool got the token, or there is no GPU: %+v", n)
+	}
+}
+
 func TestNVIDIAType_Models_NamesOfRay(t *testing.T) {
 	for model, want := range map[string]string{
 		"NVIDIA A100-SXM4-40GB": "A100", "NVIDIA H100 80GB HBM3": "H100", "NVIDIA H200": "H200", "NVIDIA L40S": "L40S",

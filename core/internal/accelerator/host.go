@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/eagleray/eagleray/core/internal/environ"
 )
 
 // defaultToolTimeout bounds one run of a vendor's tool.
@@ -99,7 +101,7 @@ func (h *host) run(tool string, args ...string) string {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out capped
 	cmd.Stdout = &out
-	for _, kv := range os.Environ() {
+	for _, kv := range environ.Public() {
 		name, _, _ := strings.Cut(kv, "=")
 		if !slices.Contains(h.hide, name) {
 			cmd.Env = append(cmd.Env, kv)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -216,4 +217,13 @@ func TestSymmetricRun_Signal_GoesToTheProgramAndEndsTheNode(t *testing.T) {
 		t.Errorf("status %d\n%s", status, text)
 	}
 	m.mustBeEmpty()
+}
+
+func TestSymmetricRun_TokenInTheEnvironment_IsNotForTheProgram(t *testing.T) {
+	t.Setenv("RAY_AUTH_TOKEN", "secret")
+	t.Setenv("OF_THE_PROGRAM", "1")
+	got := (&symmetric{address: "10.0.0.1:6379"}).programEnv()
+	if slices.Contains(got, "RAY_AUTH_TOKEN=secret") || !slices.Contains(got, "OF_THE_PROGRAM=1") || !slices.Contains(got, "RAY_ADDRESS=10.0.0.1:6379") {
+		t.Errorf("the program gets %q", got)
+	}
 }

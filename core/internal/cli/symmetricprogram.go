@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/internal/environ"
 )
 
-// programEnv is the environment of the program: it finds the cluster without naming it.
+// programEnv is the environment of the program: it finds the cluster without naming it, and has no secrets of it.
 func (s *symmetric) programEnv() []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "EAGLERAY_ADDRESS=") })
+	env := slices.DeleteFunc(environ.Public(), func(v string) bool { return strings.HasPrefix(v, "EAGLERAY_ADDRESS=") })
 	env = append(env, "RAY_ADDRESS="+s.address)
 	if s.flags["--temp-dir"] != "" {
 		env = append(env, "EAGLERAY_TMPDIR="+filepath.Dir(baseOf(s.flags)))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/eagleray/eagleray/core/internal/environ"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 )
@@ -15,7 +16,7 @@ import (
 const (
 	tokenFileVar    = "EAGLERAY_TOKEN_FILE"
 	rayAuthModeVar  = "RAY_AUTH_MODE"
-	rayTokenVar     = "RAY_AUTH_TOKEN"
+	rayTokenVar     = environ.Token
 	rayTokenPathVar = "RAY_AUTH_TOKEN_PATH"
 )
 

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/eagleray/eagleray/core/internal/environ"
 )
 
 // How long the driver may take to be loaded, and for an answer after that.
@@ -61,6 +63,7 @@ func Start(helper, library string) (*Watcher, error) {
 
 func start(helper, library string) (*running, []Device, error) {
 	r := &running{cmd: exec.Command(helper, "watch", library), answers: make(chan Answer)}
+	r.cmd.Env = environ.Public()
 	in, err := r.cmd.StdinPipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("NVML: %w", err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/environ"
 	"github.com/eagleray/eagleray/core/internal/gpus"
 )
 
@@ -63,6 +64,7 @@ const (
 
 func (d *driver) Probe() (listed bool, err error) {
 	cmd := exec.Command(d.helper, "probe", d.cuda)
+	cmd.Env = environ.Public()
 	stay, err := cmd.StdinPipe() // the process ends when this is closed
 	if err != nil {
 		return false, err

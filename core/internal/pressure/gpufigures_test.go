@@ -16,6 +16,7 @@ func helper(t *testing.T, probe string) string {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "helper")
 	text := "#!/bin/sh\nDIR=" + dir + `
+test -z "$RAY_AUTH_TOKEN" || exit 1
 case $1 in
 watch)
 	echo '{"Devices":[{"Index":0,"UUID":"GPU-0"}]}'
@@ -33,6 +34,7 @@ esac
 
 // A probe is recognised when the driver lists its process. A probe that opens no GPU says why.
 func TestOpenGPUs_Probe(t *testing.T) {
+	t.Setenv("RAY_AUTH_TOKEN", "secret") // the helper ends when it gets it
 	for name, c := range map[string]struct {
 		probe  string
 		listed bool

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/environ"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -23,9 +24,11 @@ func NewJob(id ids.Job, sink *Sink) *Job {
 	return &Job{ID: id, Sink: sink, envs: make(map[string]*wire.EnvSpec)}
 }
 
-// DefineEnv notes an environment of the job. The first definition of a key counts.
+// DefineEnv notes an environment of the job. The first definition of a key counts. Whatever the program had of the cluster's secrets in its
+// environment is not noted, so neither workers nor other nodes nor the cluster's state get it.
 func (j *Job) DefineEnv(e wire.EnvSpec) {
 	if e.Key != "" && j.envs[e.Key] == nil && len(j.envs) < maxEnvs {
+		e.JobEnv = environ.WithoutIn(e.JobEnv)
 		j.envs[e.Key] = &e
 	}
 }

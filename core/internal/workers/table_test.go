@@ -2,6 +2,7 @@ package workers
 
 import (
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/environ"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/tests/await"
 )
@@ -127,6 +129,16 @@ func TestJob_DefineEnv_FirstDefinitionCounts(t *testing.T) {
 	}
 	if j.Envs() != maxEnvs {
 		t.Errorf("%d environments, at most %d are allowed", j.Envs(), maxEnvs)
+	}
+}
+
+// What a program has of the cluster's secrets in its environment stays out of what its workers get and other nodes are told.
+func TestJob_DefineEnv_TokenOfTheProgram_IsNotNoted(t *testing.T) {
+	given := map[string]string{"A": "1", environ.Token: "secret"}
+	j := NewJob(ids.JobOf(1), nil)
+	j.DefineEnv(wire.EnvSpec{Key: "a", JobEnv: given})
+	if got, want := j.Env("a").JobEnv, map[string]string{"A": "1"}; !maps.Equal(got, want) {
+		t.Errorf("noted is %q, want %q", got, want)
 	}
 }
 

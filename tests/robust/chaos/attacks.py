@@ -165,7 +165,7 @@ class Cluster:
 
     Args:
         flags: More flags of the head.
-        variable: Whether the nodes have the token in a variable, and not in a file.
+        variable: Whether the nodes and the programs have the token in a variable, and not in a file.
     """
 
     def __init__(self, *flags: str, variable: bool = False) -> None:
@@ -185,6 +185,10 @@ class Cluster:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "EAGLERAY_"))}
         return {**kept, "EAGLERAY_TMPDIR": str(self.place / node), "EAGLERAY_PYTHON": sys.executable, MARK: self.mark}
 
+    def of_program(self, node: str) -> dict[str, str]:
+        """What a program on a node has in its environment."""
+        return {**self.environ(node), **({"RAY_AUTH_TOKEN": self.token.read_text()} if self.variable else {})}
+
     def command(self, node: str, *words: str, status: int = 0, **more: str) -> str:
         """Runs the command ``eagleray`` of a node."""
         environ = {**self.environ(node), **more}
@@ -195,7 +199,9 @@ class Cluster:
     def python(self, node: str, source: str) -> str:
         """Runs a Python program on a node and returns what it printed."""
         words = [sys.executable, "-u", "-c", textwrap.dedent(source)]
-        done = subprocess.run(words, env=self.environ(node), capture_output=True, text=True, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            words, env=self.of_program(node), capture_output=True, text=True, timeout=LIMIT, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -237,7 +243,7 @@ class Cluster:
         with done.open("r+b") as file:
             self._page = mmap.mmap(file.fileno(), 8)
         words = [sys.executable, "-u", "-c", textwrap.dedent(WORK), str(done)]
-        self._work = subprocess.Popen(words, env=self.environ("one"), stdout=subprocess.PIPE, text=True)
+        self._work = subprocess.Popen(words, env=self.of_program("one"), stdout=subprocess.PIPE, text=True)
         assert self._work.stdout
         assert self._work.stdout.readline() == "works\n"
         until(lambda: self.done() > 200, LIMIT, "the first calls")
@@ -245,6 +251,10 @@ class Cluster:
     def done(self) -> int:
         """How many calls of the program have been answered."""
         return int(struct.unpack("<q", self._page[:])[0])
+
+    def program(self) -> int:
+        """The process of the program that works."""
+        return self._work.pid
 
     def pids(self) -> dict[int, str]:
         """The heads and the daemons."""

@@ -60,6 +60,8 @@ ONE_THREAD = {
 }
 #: The variable of a zygote that lists the names of ONE_THREAD which it was started with and user code must not see.
 ADDED_VARIABLE = "EAGLERAY_ZYGOTE_ADDED"
+#: Variables that hold secrets of the cluster: no worker gets them. core/internal/environ has the same list.
+SECRETS = frozenset(("RAY_AUTH_TOKEN",))
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
@@ -70,7 +72,7 @@ def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
     path = [_absolute(os.fspath(entry), cwd) for entry in sys.path]
     if now != before:
         path = python_path.follow(path, python_path.folders(now, cwd), python_path.folders(before, cwd))
-    job_env = dict(os.environ)
+    job_env = {name: text for name, text in os.environ.items() if name not in SECRETS}
     _make_startable(job_env)
     spec = {
         "python": sys.executable or os.environ.get("EAGLERAY_PYTHON", "python3"),
@@ -93,7 +95,7 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
     """
     variables = {name: text for name, text in setup["env"].items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
     # Variables of this node stay here: the worker's tasks may run on other nodes.
-    without = {KEY_VARIABLE, USER_VARIABLE, *(setup.get("node_env") or ())}
+    without = {KEY_VARIABLE, USER_VARIABLE, *SECRETS, *(setup.get("node_env") or ())}
     job_env = {name: text for name, text in environ.items() if name not in without}
     _make_startable(job_env)
     spec = {
