@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/client"
 	"github.com/eagleray/eagleray/core/internal/heads"
+	"github.com/eagleray/eagleray/core/internal/userdir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -41,16 +42,23 @@ type Session struct {
 	kv KV
 }
 
-// base returns the folder of this user's sessions.
-func base() string {
-	tmp := os.Getenv("EAGLERAY_TMPDIR")
-	if tmp == "" {
-		tmp = os.Getenv("RAY_TMPDIR")
+// base returns the folder of this user's sessions. One that another user has made is not believed.
+func base() (string, error) {
+	dir := userdir.Base()
+	if err := userdir.Check(dir); err != nil {
+		return "", fault.New(fault.NoCluster, "connect: %v", err)
 	}
-	if tmp == "" {
-		tmp = "/tmp" // as the daemon and the Python package do, whatever TMPDIR says
+	return dir, nil
+}
+
+// current returns the session that `eagleray start` left running below a base; "" if there is none.
+func current(base string) string {
+	b, err := os.ReadFile(filepath.Join(base, "current"))
+	dir := strings.TrimSpace(string(b))
+	if err != nil || filepath.Dir(dir) != base {
+		return ""
 	}
-	return filepath.Join(tmp, fmt.Sprintf("eagleray-%d", os.Getuid()))
+	return dir
 }
 
 // find returns the socket of the daemon at an address.
@@ -62,11 +70,13 @@ func find(ctx context.Context, address string) (string, error) {
 		address = os.Getenv("RAY_ADDRESS")
 	}
 	if address == "" || address == "auto" {
-		b, err := os.ReadFile(filepath.Join(base(), "current"))
+		dir, err := base()
 		if err != nil {
+			return "", err
+		}
+		if address = current(dir); address == "" {
 			return "", ErrNoCluster
 		}
-		address = strings.TrimSpace(string(b))
 	}
 	if heads.Is(address) {
 		dir, err := nodeOf(ctx, address)
@@ -103,7 +113,11 @@ func nodeOf(ctx context.Context, address string) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.BadRequest, "connect: %v", err)
 	}
-	found, err := filepath.Glob(filepath.Join(base(), "s-*", "d.sock"))
+	base, err := base()
+	if err != nil {
+		return "", err
+	}
+	found, err := filepath.Glob(filepath.Join(base, "s-*", "d.sock"))
 	if err != nil {
 		return "", fmt.Errorf("connect to %s: %w", address, err)
 	}
@@ -114,12 +128,12 @@ func nodeOf(ctx context.Context, address string) (string, error) {
 			dirs = append(dirs, filepath.Dir(sock))
 		}
 	}
-	now, _ := os.ReadFile(filepath.Join(base(), "current")) // of several nodes here, that of "auto" comes first
-	if dir := heads.Among(ctx, list, heads.First(dirs, strings.TrimSpace(string(now)))); dir != "" {
+	// Of several nodes here, that of "auto" comes first.
+	if dir := heads.Among(ctx, list, heads.First(dirs, current(base))); dir != "" {
 		return dir, nil
 	}
 	return "", fault.New(fault.NoCluster, "no node of the cluster at %s runs on this machine below %s. Programs work on a node of their own machine: add this machine with `eagleray start --address=%s` first, or set EAGLERAY_TMPDIR to the folder that `eagleray start` was given with --temp-dir",
-		address, base(), address)
+		address, base, address)
 }
 
 // answerLimit is how long a daemon of this machine may take to accept a connection.

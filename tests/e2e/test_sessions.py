@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -376,3 +377,23 @@ def test_of_several_nodes_of_a_cluster_the_address_of_its_head_means_the_current
         for name in ("s-2", "s-3", "s-1"):
             (base / "current").write_text(f"{base / name}\n")
             assert node.resolve("127.0.0.1:6379") == str(base / name)
+
+
+@pytest.mark.parametrize("what", ["a link", "writable by others", "another user's"])
+def test_a_folder_of_sessions_that_is_not_the_users_own_is_refused(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="er", dir="/tmp") as folder:
+        monkeypatch.setenv("EAGLERAY_TMPDIR", folder)
+        base = Path(folder) / f"eagleray-{os.getuid()}"
+        if what == "a link":
+            (Path(folder) / "elsewhere").mkdir()
+            base.symlink_to(Path(folder) / "elsewhere")
+        else:
+            base.mkdir()
+        if what == "writable by others":
+            base.chmod(0o777)
+        elif what == "another user's":
+            if os.getuid() != 0:
+                pytest.skip("only root may give a folder away")
+            os.chown(base, 65534, 65534)
+        with pytest.raises(PermissionError, match=re.escape(str(base))):
+            node.base_dir()

@@ -16,7 +16,7 @@ const module = "github.com/eagleray/eagleray"
 // layers names every package of the project, its folders included, from the
 // bottom up. A new package is given its place here.
 var layers = map[string][]string{
-	"leaf":     {"core/internal/strategy", "core/fault", "core/internal/direct", "core/internal/environ", "core/internal/frame", "core/internal/gpus", "core/ids", "core/internal/planted", "core/record", "core/internal/resource", "core/internal/trace", "core/internal/wait", "core/internal/wire"},
+	"leaf":     {"core/internal/strategy", "core/fault", "core/internal/direct", "core/internal/environ", "core/internal/frame", "core/internal/gpus", "core/ids", "core/internal/planted", "core/record", "core/internal/resource", "core/internal/trace", "core/internal/userdir", "core/internal/wait", "core/internal/wire"},
 	"bulk":     {"core/internal/otherheads", "core/internal/patient"},
 	"linkmsg":  {"core/internal/linkmsg"},
 	"sockets":  {"core/internal/transport"},

@@ -44,7 +44,10 @@ func runClean(args []string, out, _ io.Writer) error {
 			return usage("clean: --keep: %q is not a number of folders", v)
 		}
 	}
-	base := baseOf(flags)
+	base, err := ownBase(flags)
+	if err != nil {
+		return fmt.Errorf("clean: %w", err)
+	}
 	sessiondir.SweepStale(base)
 	markKilled(base)
 	n, bytes, err := prune(base, keep, 1<<62)

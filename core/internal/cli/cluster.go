@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/sessiondir"
+	"github.com/eagleray/eagleray/core/internal/userdir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
 )
@@ -23,9 +23,15 @@ var errNoCluster = errors.New("no cluster is running on this machine; begin one 
 
 func baseOf(flags map[string]string) string {
 	if dir := flags["--temp-dir"]; dir != "" {
-		return sessiondir.BaseIn(dir)
+		return userdir.In(dir)
 	}
-	return sessiondir.Base()
+	return userdir.Base()
+}
+
+// ownBase is baseOf for a command that believes what lies there: it is an error if another user has made the folder.
+func ownBase(flags map[string]string) (string, error) {
+	base := baseOf(flags)
+	return base, userdir.Check(base)
 }
 
 // currentFile holds the path of the session that start left running.

@@ -104,7 +104,10 @@ func runHeads(args []string, version string, out io.Writer) error {
 // headsClient returns how the command with that name asks the heads of a cluster, and where the token is.
 func headsClient(name, version string, flags map[string]string) (*join.Client, process.TokenSource, error) {
 	var none process.TokenSource
-	base := baseOf(flags)
+	base, err := ownBase(flags)
+	if err != nil {
+		return nil, none, fmt.Errorf("%s: %w", name, err)
+	}
 	c := &join.Client{Insecure: flags["--insecure"] != "", Release: version}
 	address := flags["--address"]
 	for _, variable := range []string{"EAGLERAY_ADDRESS", "RAY_ADDRESS"} {
@@ -112,7 +115,6 @@ func headsClient(name, version string, flags map[string]string) (*join.Client, p
 			address = os.Getenv(variable)
 		}
 	}
-	var err error
 	dir := ""
 	if address != "" {
 		if c.Heads, err = headAddresses(address); err != nil {

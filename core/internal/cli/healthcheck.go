@@ -46,7 +46,11 @@ func runHealthCheck(args []string, out, _ io.Writer) error {
 			return usage("health-check: --address: %v", err)
 		}
 	} else {
-		dir, err := currentSession(baseOf(flags))
+		base, err := ownBase(flags)
+		if err != nil {
+			return fmt.Errorf("health-check: %w", err)
+		}
+		dir, err := currentSession(base)
 		if err != nil {
 			return fmt.Errorf("health-check: %w; or give --address=HOST:PORT of a head", err)
 		}

@@ -60,17 +60,21 @@ func runStatus(args []string, out, errs io.Writer) error {
 
 // sessionShown returns the session that the flag, EAGLERAY_ADDRESS or RAY_ADDRESS names, by the address of a head or by its folder; else the current one.
 func sessionShown(flags map[string]string) (string, error) {
-	base, address, from := baseOf(flags), flags["--address"], "--address"
+	address, from := flags["--address"], "--address"
 	for _, name := range []string{"EAGLERAY_ADDRESS", "RAY_ADDRESS"} { // as in a program
 		if address == "" {
 			address, from = os.Getenv(name), name
 		}
 	}
-	switch {
-	case address == "" || address == "auto" || address == "local":
-		return currentSession(base)
-	case filepath.IsAbs(address):
+	if filepath.IsAbs(address) {
 		return strings.TrimSuffix(address, "/d.sock"), nil
+	}
+	base, err := ownBase(flags)
+	if err != nil {
+		return "", fmt.Errorf("status: %w", err)
+	}
+	if address == "" || address == "auto" || address == "local" {
+		return currentSession(base)
 	}
 	dir, err := sessionOf(base, address)
 	if err != nil {

@@ -36,7 +36,10 @@ func runStop(args []string, out, _ io.Writer) error {
 		}
 		grace = time.Duration(n) * time.Second
 	}
-	base := baseOf(flags)
+	base, err := ownBase(flags)
+	if err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
 	markKilled(base)
 	nodes := startedBelow(base)
 	if len(nodes) == 0 {

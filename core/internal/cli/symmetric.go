@@ -91,7 +91,10 @@ func runSymmetric(args []string, out, errs io.Writer) error {
 		return err
 	}
 	s.out, s.errs = out, errs
-	base := baseOf(s.flags)
+	base, err := ownBase(s.flags)
+	if err != nil {
+		return fmt.Errorf("%s: %w", symmetricName, err)
+	}
 	markKilled(base)
 	if here := startedBelow(base); len(here) > 0 {
 		return fmt.Errorf("%s: a node runs on this machine already (session %s); end it first with: %seagleray stop", symmetricName, here[0].dir, elsewhere(s.flags))

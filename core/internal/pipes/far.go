@@ -60,15 +60,19 @@ const (
 
 var errEnded = errors.New("the process has ended")
 
-// dial connects to a process of this node and says the hello. It fails only when the process has ended.
+// dial connects to a process of this node and says the hello. It fails only when the process has ended, or another user has taken its place.
 func (p *Pipes) dial(e *end, target ids.Owner, h *wire.Hello) (*net.UnixConn, error) {
 	for pause := dialAgain; ; pause = min(2*pause, dialAgainMost) {
 		path, ok := p.o.Here.Socket(target)
 		if !ok {
 			return nil, errEnded
 		}
-		if u, err := p.introduce(path, *h); err == nil {
+		u, err := p.introduce(path, *h)
+		if err == nil {
 			return u, nil
+		}
+		if errors.Is(err, wire.ErrOtherUser) { // no process of this session is there
+			return nil, err
 		}
 		select {
 		case <-time.After(pause):
@@ -103,7 +107,10 @@ func (p *Pipes) introduce(path string, h wire.Hello) (_ *net.UnixConn, err error
 	if err != nil {
 		return nil, err
 	}
-	n, _, err := u.WriteMsgUnix(hello, rights, nil)
+	n := 0
+	if err = wire.CheckPeer(u); err == nil {
+		n, _, err = u.WriteMsgUnix(hello, rights, nil)
+	}
 	if err == nil && n < len(hello) {
 		_, err = u.Write(hello[n:])
 	}

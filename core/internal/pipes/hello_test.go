@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/tests/otheruser"
 )
 
 func frameOf(t *testing.T, h wire.Hello) []byte {
@@ -227,4 +228,18 @@ func TestNear_NodeOfAnotherRelease_IsRefused(t *testing.T) {
 		t.Error("the other node's daemon got a guest")
 	default:
 	}
+}
+
+// Where a process of the node should listen another user does: the pipe ends, and nothing is said there.
+func TestFar_OtherUserListens_PipeEnds(t *testing.T) {
+	w := newWorld(t, 0)
+	to := w.b.process()
+	l := otheruser.Listen(t, w.b.path(to))
+	here, there := w.pair()
+	w.b.pipes.Far(there, 1, to)
+	if _, err := here.Write(frameOf(t, hello(w.a.process(), wire.RoleLease))); err != nil {
+		t.Fatal(err)
+	}
+	otheruser.HearsNothing(t, l)
+	ends(t, here, "")
 }

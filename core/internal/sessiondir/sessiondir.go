@@ -9,45 +9,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/userdir"
 	"github.com/eagleray/eagleray/core/internal/workers"
 )
 
-// Base returns the directory of this user's sessions.
-func Base() string {
-	for _, name := range []string{"EAGLERAY_TMPDIR", "RAY_TMPDIR"} {
-		if v := os.Getenv(name); v != "" {
-			return BaseIn(v)
-		}
-	}
-	return BaseIn("/tmp")
-}
-
-// BaseIn is Base below another temporary directory. The path is absolute: a daemon works in the root directory.
-func BaseIn(tmp string) string {
-	if whole, err := filepath.Abs(tmp); err == nil {
-		tmp = whole
-	}
-	return filepath.Join(tmp, "eagleray-"+strconv.Itoa(os.Getuid()))
-}
-
-// New returns the name of a fresh session below base, which is made
-// private to the user.
+// New returns the name of a fresh session below base, which is made if there is none and must be the user's own (package userdir).
 func New(base string) (string, error) {
-	if err := os.MkdirAll(base, 0o700); err != nil {
-		return "", fmt.Errorf("sessions' directory: %w", err)
-	}
-	st, err := os.Stat(base)
-	if err != nil {
-		return "", fmt.Errorf("sessions' directory: %w", err)
-	}
-	if owner, ok := ownerOf(st); ok && owner != os.Getuid() {
-		return "", fmt.Errorf("sessions' directory %s belongs to uid %d", base, owner)
+	if err := userdir.Make(base); err != nil {
+		return "", err
 	}
 	var b [5]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -129,13 +102,4 @@ func SweepStale(base string) {
 		}
 		f.Close()
 	}
-}
-
-// ownerOf returns the uid that a file belongs to.
-func ownerOf(st os.FileInfo) (int, bool) {
-	s, ok := st.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
-	}
-	return int(s.Uid), true
 }

@@ -23,11 +23,11 @@ type Dialer interface {
 }
 
 // Ended reports whether an error of a Dialer means that the process at the address has ended (nobody listens there any
-// more), or that no process can be reached there. After every other error the process may live. This process may lack a
+// more), or that no process of this session can be reached there. After every other error the process may live. This process may lack a
 // descriptor or memory, or the other one may be stopped or busy and take no connection in time. A connection that breaks
 // while the hello is sent does not tell either: another attempt does.
 func Ended(err error) bool {
-	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT) || errors.Is(err, errNowhere)
+	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT) || errors.Is(err, errNowhere) || errors.Is(err, wire.ErrOtherUser)
 }
 
 // errNowhere is wrapped by the errors for addresses at which no process can be reached, however often it is tried.
@@ -107,6 +107,9 @@ func (d UnixDialer) introduce(fd int, path string, hello []byte, page int) error
 		}
 	}
 	if err == nil {
+		err = wire.CheckPeerFD(fd)
+	}
+	if err == nil {
 		var rights []byte
 		if page >= 0 {
 			rights = unix.UnixRights(page)
@@ -129,7 +132,11 @@ func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, 
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, unlessGone(path, err))
 	}
-	if err = conn.SetWriteDeadline(time.Now().Add(d.timeout())); err == nil {
+	err = wire.CheckPeer(conn.(*net.UnixConn))
+	if err == nil {
+		err = conn.SetWriteDeadline(time.Now().Add(d.timeout()))
+	}
+	if err == nil {
 		_, err = conn.Write(hello)
 	}
 	if err == nil {

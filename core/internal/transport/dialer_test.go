@@ -14,6 +14,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/tests/otheruser"
 )
 
 // place is where a process of the test is.
@@ -226,4 +227,20 @@ func TestDialer_OwnerOfAnotherNode_GoesToTheDaemon(t *testing.T) {
 			t.Errorf("behind the hello: %q, %v", b, err)
 		}
 	}
+}
+
+// Where another user listens there is no process of this session, and nothing is said there.
+func TestDial_OtherUserListens_IsToldNothing(t *testing.T) {
+	at, mine := listen(t)
+	mine.Close()
+	_ = os.Remove(at.path)
+	l := otheruser.Listen(t, at.path)
+	if _, err := at.dialer.Dial(at.addr, whoever(wire.RoleLease), -1); !errors.Is(err, wire.ErrOtherUser) || !Ended(err) {
+		t.Errorf("%v", err)
+	}
+	otheruser.HearsNothing(t, l)
+	if _, err := at.dialer.DialControl(at.addr, whoever(wire.RoleControl), nil, nil); !errors.Is(err, wire.ErrOtherUser) || !Ended(err) {
+		t.Errorf("%v", err)
+	}
+	otheruser.HearsNothing(t, l)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/tests/otheruser"
 )
 
 // listen opens a daemon's socket, whose path must be short.
@@ -249,4 +250,14 @@ func TestHello_DescriptorsAndDeadlines(t *testing.T) {
 	if m, err := ParseMessage(payload); err != nil || m.Kind != Reply || m.Type != THello || m.ID != 1 {
 		t.Errorf("got %+v, %v", m, err)
 	}
+}
+
+// A socket of another user is told nothing: the hello of a program would be followed by its variables.
+func TestDial_OtherUserListens_IsToldNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l := otheruser.Listen(t, path)
+	if _, _, _, err := Dial(path, Hello{Version: Version, Role: RoleService}); !errors.Is(err, ErrOtherUser) || !strings.Contains(err.Error(), "uid 65534") || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v", err)
+	}
+	otheruser.HearsNothing(t, l)
 }

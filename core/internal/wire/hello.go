@@ -37,6 +37,10 @@ func dial(ctx context.Context, path string, before []byte, h Hello) (*net.UnixCo
 		return nil, nil, -1, ended(ctx, err)
 	}
 	u := c.(*net.UnixConn)
+	if err := CheckPeer(u); err != nil { // before anything is said, a program's variables for example
+		u.Close()
+		return nil, nil, -1, fmt.Errorf("connect to %s: %w", path, err)
+	}
 	stop := context.AfterFunc(ctx, func() { u.Close() })
 	r, fd, err := introduce(u, before, h)
 	if !stop() && err == nil { // the connection was closed behind the answer
@@ -221,21 +225,28 @@ func RefuseHello(u net.Conn, cause error) error {
 	return err
 }
 
-// CheckPeer returns an error unless the process at the other end of a Unix socket belongs to this user or to root.
+// ErrOtherUser is wrapped by the errors for a process at the other end of a Unix socket that belongs to another user.
+var ErrOtherUser = errors.New("the process at the other end belongs to another user")
+
+// CheckPeer returns an error unless the process at the other end of a Unix socket belongs to this user or to root. At the end that has
+// dialed, the process is the one that listens at the socket.
 func CheckPeer(u *net.UnixConn) error {
 	rc, err := u.SyscallConn()
 	if err != nil {
 		return err
 	}
-	var cred *unix.Ucred
 	var e error
-	if err := rc.Control(func(fd uintptr) {
-		cred, e = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil {
+	if err := rc.Control(func(fd uintptr) { e = CheckPeerFD(int(fd)) }); err != nil {
 		return err
 	}
-	if e != nil {
-		return e
+	return e
+}
+
+// CheckPeerFD is CheckPeer for the descriptor of a socket.
+func CheckPeerFD(fd int) error {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return fmt.Errorf("ask who is at the other end: %w", err)
 	}
 	return checkUser(int(cred.Uid), unix.Getuid())
 }
@@ -243,7 +254,7 @@ func CheckPeer(u *net.UnixConn) error {
 // checkUser lets in the session's user, me, and root.
 func checkUser(uid, me int) error {
 	if uid != me && uid != 0 {
-		return fmt.Errorf("peer has uid %d, this session belongs to %d", uid, me)
+		return fmt.Errorf("%w: peer has uid %d, this session belongs to %d", ErrOtherUser, uid, me)
 	}
 	return nil
 }

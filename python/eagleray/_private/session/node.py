@@ -43,6 +43,11 @@ def base_dir() -> str:
         raise PermissionError(
             f"{base} belongs to user {found.st_uid}, not to you ({uid}): remove it or set EAGLERAY_TMPDIR"
         )
+    if found.st_mode & 0o022:
+        raise PermissionError(
+            f"other users may write into {base} (mode {stat.S_IMODE(found.st_mode):04o}), so what lies in it may be "
+            "theirs: end what you have started there, and remove it"
+        )
     if found.st_mode & 0o077:
         os.chmod(base, 0o700)
     return base
