@@ -18,6 +18,9 @@ var cores struct {
 
 // NoCore keeps the kernel from writing this process's memory, in which there are secrets, to a file. Zygotes and workers that are started
 // later have the limit that this process had before: their core files are the user's.
+//
+// Where the user allows no limit but 0, the one that keeps a program from collecting core files cannot be had. There this process is made
+// one that the kernel dumps in no case. Processes that it starts are not: a new program begins as one that may be dumped.
 func NoCore() error {
 	cores.Lock()
 	defer cores.Unlock()
@@ -28,8 +31,8 @@ func NoCore() error {
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &before); err != nil {
 		return err
 	}
-	if before.Max < noCore { // there are none anyway
-		return nil
+	if before.Max < noCore {
+		return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	}
 	limit := unix.Rlimit{Cur: noCore, Max: before.Max}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &limit); err != nil {
