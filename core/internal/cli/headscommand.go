@@ -36,6 +36,12 @@ func writeMember(dir string, m memberNote) error {
 	return os.WriteFile(filepath.Join(dir, memberFile), b, 0o600)
 }
 
+// readMember returns what the file says; false if there is none, as in a session that `start` did not begin.
+func readMember(dir string) (m memberNote, ok bool) {
+	b, err := os.ReadFile(filepath.Join(dir, memberFile))
+	return m, err == nil && json.Unmarshal(b, &m) == nil
+}
+
 var headsOptions = append([]option{
 	{name: "--address", value: "HOST:PORT,…", about: "heads of the cluster (default: $EAGLERAY_ADDRESS, $RAY_ADDRESS, else those of the node that runs here)"},
 	{name: "--token-file", value: "FILE", about: "the cluster's secret (default: the one that the node here was started with, $EAGLERAY_TOKEN_FILE, $RAY_AUTH_TOKEN)"},
@@ -133,8 +139,7 @@ func headsClient(name, version string, flags map[string]string) (*join.Client, p
 	if err != nil {
 		return nil, none, usage("%s: %v", name, err)
 	}
-	var note memberNote
-	if b, e := os.ReadFile(filepath.Join(dir, memberFile)); dir != "" && e == nil && json.Unmarshal(b, &note) == nil {
+	if note, ok := readMember(dir); dir != "" && ok {
 		c.Insecure = c.Insecure || note.Insecure
 		if !given {
 			source, given = note.Token, true

@@ -162,6 +162,23 @@ func TestStart_SecondNodeJoins(t *testing.T) {
 			if warned := strings.Contains(text, "--insecure: whoever can read the network"); warned != (mode != "") {
 				t.Errorf("a warning of --insecure: %v\n%s", warned, text)
 			}
+			for _, m := range []*host{a, b} { // who comes later, and did not see the start, is told, too
+				if warned := strings.Contains(m.mustRun("status"), "Without encryption (--insecure: whoever can read the network"); warned != (mode != "") {
+					t.Errorf("status warns: %v", warned)
+				}
+			}
+			for m, logs := range map[*host][]string{a: {"head.log", "daemon.log"}, b: {"daemon.log"}} {
+				for _, name := range logs {
+					dir, err := currentSession(m.base())
+					if err != nil {
+						t.Fatal(err)
+					}
+					text, err := os.ReadFile(filepath.Join(dir, "logs", name))
+					if warned := strings.Contains(string(text), "level=WARN msg=\"--insecure: whoever can read the network"); err != nil || warned != (mode != "") {
+						t.Errorf("%s warns: %v, %v\n%s", name, warned, err, text)
+					}
+				}
+			}
 			b.mustRun("stop")
 			b.mustBeEmpty()
 			a.awaitStatus(`dead node  \w{8}  second `)

@@ -199,7 +199,7 @@ func warn(errs io.Writer, n *nodeConfig, said *nodeSaid) {
 		fmt.Fprintln(errs, "eagleray: start: "+text)
 	}
 	if n.Node.Member.Insecure {
-		fmt.Fprintln(errs, "eagleray: start: --insecure: whoever can read the network between the nodes can read and change everything that the cluster does")
+		fmt.Fprintln(errs, "eagleray: start: "+process.InsecureText)
 	}
 }
 

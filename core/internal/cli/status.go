@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
@@ -55,6 +56,9 @@ func runStatus(args []string, out, errs io.Writer) error {
 	printStatus(out, dir, &info)
 	printHeads(out, head.Heads)
 	printRequested(out, requested)
+	if m, ok := readMember(dir); ok && m.Insecure {
+		fmt.Fprintf(out, "\nWithout encryption (%s)\n", process.InsecureText)
+	}
 	return nil
 }
 

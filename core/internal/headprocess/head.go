@@ -248,6 +248,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	}
 	defer health.Close()
 	log.Info("serving", "session", dir, "cluster", id.self.Cluster, "head", id.self.Number, "address", at.String(), "tls", cert != nil)
+	process.LogInsecure(c.Insecure, log)
 	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former, Number: id.self.Number})
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 		return err
 	}
 	o.Log.Info("serving", "session", o.SessionDir, "node", o.Node, "number", o.Number, "name", o.Name, "totals", o.Totals.String(), "arena", o.ArenaBytes)
+	process.LogInsecure(c.Member.Insecure, o.Log)
 	parent.Say("ready " + string(said))
 	select {
 	case <-d.Stopping():

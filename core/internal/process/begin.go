@@ -60,3 +60,13 @@ func HoldSecrets(log *slog.Logger) {
 		log.Warn("a crash of this process may leave a file with its secrets", "error", err)
 	}
 }
+
+// InsecureText says what it means that a cluster goes without TLS. `start` and `status` print it, and the processes of a node log it.
+const InsecureText = "--insecure: whoever can read the network between the nodes can read and change everything that the cluster does"
+
+// LogInsecure logs at the beginning of a process that it goes without TLS.
+func LogInsecure(insecure bool, log *slog.Logger) {
+	if insecure {
+		log.Warn(InsecureText)
+	}
+}
