@@ -131,7 +131,7 @@ func (k *Keeper) put(ctx context.Context, ring *pki.Keyring) error {
 	return nil
 }
 
-// change makes one change of the keyring.
+// change makes one change of the keyring. Nothing is changed if how returns nil or the keyring that it was given.
 func (k *Keeper) change(ctx context.Context, how func(*pki.Keyring) (*pki.Keyring, error)) error {
 	select {
 	case k.changing <- struct{}{}:
@@ -139,8 +139,9 @@ func (k *Keeper) change(ctx context.Context, how func(*pki.Keyring) (*pki.Keyrin
 		return context.Cause(ctx)
 	}
 	defer func() { <-k.changing }()
-	ring, err := how(k.now())
-	if err != nil || ring == nil {
+	before := k.now()
+	ring, err := how(before)
+	if err != nil || ring == nil || ring == before {
 		return err
 	}
 	return k.put(ctx, ring)
