@@ -194,17 +194,5 @@ func (m *member) renewOver(ctx context.Context, p *wire.Peer, asked uint64, keys
 	if err == nil {
 		err = p.Push(linkmsg.TRekeyed, body)
 	}
-	if m.fewer(len(a.Authorities)) {
-		m.links.Redial() // what the old authority has signed does not count any more
-	}
 	return err
-}
-
-// fewer notes how many authorities there are, and reports whether there were more.
-func (m *member) fewer(authorities int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	less := authorities < m.authorities
-	m.authorities = authorities
-	return less
 }

@@ -248,6 +248,22 @@ func TestKeyring_AuthorityIsReplaced_MembersOfBothMeetUntilTheLastStep(t *testin
 			}
 		}
 	}
+	var dropped int
+	keys := issue(k, 3)
+	keys.OnDrop(func() { dropped++ })
+	for _, c := range []struct {
+		about   string
+		ring    *Keyring
+		dropped int
+	}{{"a renewal", k, 0}, {"two authorities", both, 0}, {"the new one signs", signs, 0}, {"the old one is dropped", last, 1}, {"another renewal", last, 1}, {"as many as before, but another one", k, 2}} {
+		cert, err := c.ring.Signer().Sign(request(t, keys), Identity{Cluster: Cluster{9}, Role: RoleNode, Number: 3}, now)
+		if err == nil {
+			_, err = keys.Install(cert, c.ring.Certificates())
+		}
+		if err != nil || dropped != c.dropped {
+			t.Errorf("%s: %v, authorities were dropped %d times, must be %d", c.about, err, dropped, c.dropped)
+		}
+	}
 	insecure, err := NewKeyring(Cluster{9}, fixed(1), true, now)
 	if err != nil {
 		t.Fatal(err)

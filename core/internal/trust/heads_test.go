@@ -66,6 +66,49 @@ func TestOffered_NewerKeysOfTheCluster_AreTakenAndOthersAreNot(t *testing.T) {
 	}
 }
 
+// A head that hears of a replacement of the authority only when it is over has as many authorities as before.
+func TestAuthority_HeadHasMissedTheSteps_ItsConnectionsBeginAnew(t *testing.T) {
+	for name, hears := range map[string]func(*Keeper, *world, pki.Token) error{
+		"from the state": func(k *Keeper, _ *world, _ pki.Token) error { k.Changed(); return nil },
+		"from another head": func(k *Keeper, w *world, token pki.Token) error {
+			sealed, err := w.keeper.Sealed()
+			if err == nil {
+				_, err = k.Offered(sealed, token)
+			}
+			return err
+		},
+	} {
+		token := pki.NewToken("here")
+		w := newWorld(t, token)
+		away, links := w.open(token), &playedLinks{}
+		away.Serve(links)
+		before := away.now().Authorities[0].Short()
+		w.steps()
+		if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRotateAuthority}); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the old authority is dropped", func() bool { r := w.keeper.now(); return len(r.Authorities) == 1 && r.Version > 2 })
+		if err := hears(away, w, token); err != nil {
+			t.Fatal(err)
+		}
+		if r := away.now(); len(r.Authorities) != 1 || r.Authorities[0].Short() == before {
+			t.Fatalf("%s: it has %d authorities, the first one is %s, it was %s", name, len(r.Authorities), r.Authorities[0].Short(), before)
+		}
+		if _, redials := links.ended(); redials != 1 {
+			t.Errorf("%s: the connections were begun anew %d times", name, redials)
+		}
+		if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: "5"}); err != nil {
+			t.Fatal(err)
+		}
+		if away.Changed(); !away.IsRevoked(5) {
+			t.Errorf("%s: it hears of nothing further", name)
+		}
+		if _, redials := links.ended(); redials != 1 {
+			t.Errorf("%s: the connections were begun anew without need", name)
+		}
+	}
+}
+
 // A head that has its keys from another one reads its own log afterwards, in which the keys of an earlier time are.
 func TestChanged_StateIsBehindTheKeys_IsNotTakenAndNoError(t *testing.T) {
 	token, next := pki.NewToken("here"), pki.NewToken("next")

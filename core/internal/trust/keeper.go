@@ -171,8 +171,8 @@ func (k *Keeper) take(ring *pki.Keyring) {
 	for _, n := range all {
 		k.tell(n, ring, asked)
 	}
-	if k.links != nil && len(ring.Authorities) < len(before.Authorities) {
-		k.links.Redial()
+	if k.links != nil && pki.Drops(before.Certificates(), ring.Certificates()) {
+		k.links.Redial() // a head that was away may have missed all steps but the last one
 	}
 }
 
