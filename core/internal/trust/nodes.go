@@ -167,10 +167,11 @@ func (k *Keeper) Step(ctx context.Context, leads func() bool) {
 	for {
 		all, heard := k.current()
 		if all && (leads == nil || leads()) && len(k.now().Authorities) > 1 {
-			if err := k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.Step(), nil }); err != nil {
-				k.o.Log.Warn("the replacement of the authority waits", "error", err)
+			err := k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.Step(), nil })
+			if err == nil {
+				continue
 			}
-			continue
+			k.o.Log.Warn("the replacement of the authority waits", "error", err)
 		}
 		timer := time.NewTimer(lookAgain)
 		select {
