@@ -175,7 +175,7 @@ func (k *Keeper) revoke(ctx context.Context, name string) (string, error) {
 
 // RevokeHead takes its certificate from a head that was removed from the cluster. Once more is no error.
 func (k *Keeper) RevokeHead(ctx context.Context, number uint32) error {
-	if !k.Signs() || k.IsRevoked(number) {
+	if k.now().Signer() == nil || k.IsRevoked(number) {
 		return nil
 	}
 	return k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) {
@@ -221,8 +221,10 @@ func (k *Keeper) status(proved pki.Token, a linkmsg.AdminAnswer) linkmsg.AdminAn
 	if own, err := k.o.Own(); err == nil {
 		a.HeadHas = ring.TokenNumber(own)
 	}
-	for _, authority := range ring.Authorities {
-		a.Authorities = append(a.Authorities, authority.Short())
+	if k.Signs() {
+		for _, authority := range ring.Authorities {
+			a.Authorities = append(a.Authorities, authority.Short())
+		}
 	}
 	a.Signing = ring.Signing
 	for _, n := range k.living() {

@@ -60,7 +60,7 @@ func (k *Keeper) tell(n *node, ring *pki.Keyring, asked uint64) {
 	if err == nil {
 		err = n.peer.Push(linkmsg.TRevoked, body)
 	}
-	if err == nil && ring.Signer() != nil {
+	if err == nil && !k.o.Insecure && ring.Signer() != nil {
 		if body, err = linkmsg.Encode("a question", &linkmsg.Number{N: asked}); err == nil {
 			err = n.peer.Push(linkmsg.TRekey, body)
 		}

@@ -602,6 +602,35 @@ func TestOpen_WithoutTLS_NothingIsReplaced(t *testing.T) {
 	}
 }
 
+// A head that is started with --insecure on a folder of a cluster with TLS speaks without TLS, so it must not take a new token.
+func TestOpen_WithoutTLSOnKeysWithAnAuthority_NothingIsReplacedOrSigned(t *testing.T) {
+	token := pki.NewToken("here")
+	w := newWorld(t, token)
+	k, err := Open(t.Context(), w.options(token, true))
+	if err != nil || k.Signs() {
+		t.Fatalf("it signs: %v", err)
+	}
+	for _, op := range []linkmsg.AdminOp{linkmsg.AdminAddToken, linkmsg.AdminWithdrawToken, linkmsg.AdminFinishToken, linkmsg.AdminRotateAuthority, linkmsg.AdminRevoke} {
+		if _, err := k.Admin(t.Context(), token, linkmsg.Admin{Op: op, Token: pki.NewToken("next").Text(), Node: "5"}); err == nil || !strings.Contains(err.Error(), "--insecure") {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	if a, err := k.Admin(t.Context(), token, linkmsg.Admin{Op: linkmsg.AdminStatus}); err != nil || len(a.Authorities) != 0 || len(a.Tokens) != 1 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	id := pki.Identity{Cluster: w.cluster, Generation: 1, Role: pki.RoleNode, Number: 3}
+	if cert, authorities, err := k.Sign(nil, id); cert != nil || authorities != nil || err != nil {
+		t.Errorf("a node that joins without TLS: %v", err)
+	}
+	if err := k.RevokeHead(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	later := w.open(token)
+	if !later.Signs() || !later.IsRevoked(9) {
+		t.Error("with TLS again the authority, or who was removed, is forgotten")
+	}
+}
+
 func TestHandle_WhatMakesNoSense_IsRefused(t *testing.T) {
 	token := pki.NewToken("here")
 	w := newWorld(t, token)
