@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -126,6 +127,9 @@ func (h *keyHead) Heads() linkmsg.Heads {
 	return linkmsg.Heads{Generation: 1, Term: h.term, Leads: true, All: []linkmsg.HeadAt{h.at}}
 }
 
+// Status implements join.Heads.
+func (h *keyHead) Status() ([]linkmsg.HeadStatus, bool) { return nil, true }
+
 // keyNode is the number of the node that joins.
 const keyNode = 7
 
@@ -178,5 +182,27 @@ func TestRenew_AuthorityIsAnotherOne_ConnectionsEnd(t *testing.T) {
 	}
 	if _, err := m.Bulk(t.Context(), h.self.Number); err == nil {
 		t.Error("a head with a certificate of the old authority is believed")
+	}
+}
+
+// The heads have all moved after the token was replaced: the node asks for them with the token that its machine has now.
+func TestLookForHeads_TokenWasReplaced_AsksWithTheNewOne(t *testing.T) {
+	h := newKeyHead(t)
+	m, file := h.join(t)
+	next := pki.NewToken("next")
+	h.has(next, h.authority(t))
+	m.lookForHeads()
+	if now, _ := m.heads.now(); now.Term != 0 {
+		t.Fatal("the old token counts")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := pki.WriteToken(file, next); err != nil {
+		t.Fatal(err)
+	}
+	m.lookForHeads()
+	if now, _ := m.heads.now(); now.Term != 1 {
+		t.Error("the head is not found with the token that the machine has now")
 	}
 }
