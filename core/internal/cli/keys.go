@@ -24,15 +24,17 @@ var (
 		{name: "--insecure", about: "the cluster goes without TLS"},
 		{name: "--temp-dir", value: "DIR", about: "where sessions live (default: $EAGLERAY_TMPDIR, $RAY_TMPDIR, /tmp)"},
 	}
-	rotateOptions = append([]option{{name: "--new-token-file", value: "FILE", about: "where the new token is written (default: beside the present one, with .new behind its name)"}}, keyOptions...)
-	finishOptions = append([]option{{name: "--force", about: "also while nodes have the old token, which cannot join again after their next start"}}, keyOptions...)
+	rotateOptions   = append([]option{{name: "--new-token-file", value: "FILE", about: "where the new token is written (default: beside the present one, with .new behind its name)"}}, keyOptions...)
+	withdrawOptions = append([]option{{name: "--force", about: "also while nodes have the new token, which cannot join again after their next start"}}, keyOptions...)
+	finishOptions   = append([]option{{name: "--force", about: "also while nodes have the old token, which cannot join again after their next start"}}, keyOptions...)
 )
 
 const tokenHelp = `usage: eagleray token COMMAND [flags]
 
-  status   show which token each machine has
-  rotate   make a new token; both count until ` + "`eagleray token finish`" + `
-  finish   end the old token
+  status     show which token each machine has
+  rotate     make a new token; both count until ` + "`eagleray token finish`" + `
+  finish     end the old token
+  withdraw   end the new token, and keep the old one: the new one is lost, for example
 `
 
 // runToken is `eagleray token`.
@@ -49,8 +51,10 @@ func runToken(args []string, version string, out io.Writer) error {
 		return rotateToken(name, version, args[1:], out)
 	case "finish":
 		return finishToken(name, version, args[1:], out)
+	case "withdraw":
+		return withdrawToken(name, version, args[1:], out)
 	}
-	return usage("token: there is no command %q: status, rotate and finish are there", args[0])
+	return usage("token: there is no command %q: status, rotate, finish and withdraw are there", args[0])
 }
 
 const authorityHelp = `usage: eagleray authority COMMAND [flags]
@@ -138,22 +142,18 @@ func rotateToken(name, version string, args []string, out io.Writer) error {
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
+	if _, err := k.ask(linkmsg.Admin{Op: linkmsg.AdminStatus}); err != nil { // no file is made for nothing
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	token := pki.NewToken(path)
 	if err := pki.WriteToken(path, token); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %s is there already, and is not written over: was the token replaced before? If not, move the file away", name, path)
+		return fmt.Errorf("%s: %s is there already, and is not written over: was the token replaced before? `eagleray token status` tells. If not, move the file away", name, path)
 	} else if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	a, err := k.ask(linkmsg.Admin{Op: linkmsg.AdminAddToken, Token: token.Text(), From: path})
-	var refused *pki.RefusedError
-	if errors.As(err, &refused) || errors.Is(err, pki.ErrWrongToken) {
-		if e := os.Remove(path); e != nil {
-			return fmt.Errorf("%s: %w (and %w)", name, err, e)
-		}
-		return fmt.Errorf("%s: %w", name, err)
-	}
+	a, err := k.addToken(token, path)
 	if err != nil {
-		return fmt.Errorf("%s: nobody knows whether the head has the new token, which is in %s: `eagleray token status` tells. If the cluster has one token only, remove the file and try again: %w", name, path, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	fmt.Fprintf(out, `The cluster has two tokens now. Both count, and everything runs on.
 
@@ -168,6 +168,40 @@ What is left to do:
   3. eagleray token finish --token-file=%s
      ends the old one.
 `, a.Tokens[0], path, path, path)
+	return nil
+}
+
+// addToken gives the head the new token, which is in the file. After an error the file is removed only if the head that leads says that the token is none of the
+// cluster's: an answer may have been lost, and then the file is all that there is of the token.
+func (k *keys) addToken(token pki.Token, path string) (linkmsg.AdminAnswer, error) {
+	a, err := k.ask(linkmsg.Admin{Op: linkmsg.AdminAddToken, Token: token.Text(), From: path})
+	if err == nil {
+		return a, nil
+	}
+	found, e := k.ask(linkmsg.Admin{Op: linkmsg.AdminFindToken, Tag: token.Tag(linkmsg.FindText)})
+	if e == nil && found.Found > 1 {
+		return found, nil
+	}
+	var refused *pki.RefusedError
+	if e == nil && found.Found == 0 && errors.As(err, &refused) {
+		if e := os.Remove(path); e != nil {
+			return a, fmt.Errorf("%w (and %w)", err, e)
+		}
+		return a, err
+	}
+	return a, fmt.Errorf("nobody knows whether the head has the new token, which is in %s: `eagleray token status` tells. If the cluster has one token only, remove the file and try again: %w", path, err)
+}
+
+// withdrawToken ends the new token of a replacement that is not finished.
+func withdrawToken(name, version string, args []string, out io.Writer) error {
+	k, flags, err := openKeys(name, version, withdrawOptions, args, out)
+	if k == nil {
+		return err
+	}
+	if _, err = k.ask(linkmsg.Admin{Op: linkmsg.AdminWithdrawToken, Force: flags["--force"] != ""}); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	fmt.Fprintln(out, "The new token has ended, and the cluster has the old one only. If there is a file with the new one, remove it.")
 	return nil
 }
 
@@ -246,7 +280,7 @@ func tellTokens(out io.Writer, a *linkmsg.AdminAnswer) {
 		fmt.Fprintln(out, "\nThe machines without the token work on, but cannot join again after their next start: put it there.")
 	case len(a.Tokens) == 1:
 	case left > 0 || a.HeadHas != len(a.Tokens):
-		fmt.Fprintln(out, "\nPut the new token in the place of the old one where it is missing. Then: eagleray token finish")
+		fmt.Fprintln(out, "\nPut the new token in the place of the old one where it is missing. Then: eagleray token finish\nIf nobody has the new token any more, end it: eagleray token withdraw")
 	default:
 		fmt.Fprintln(out, "\nAll machines have the new token. End the old one: eagleray token finish")
 	}

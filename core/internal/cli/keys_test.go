@@ -2,14 +2,27 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/join"
+	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/process"
+	"github.com/eagleray/eagleray/core/internal/trust"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 func TestKeys_WrongCommandLines_SayWhatIsThere(t *testing.T) {
@@ -39,8 +52,7 @@ func TestKeys_WrongCommandLines_SayWhatIsThere(t *testing.T) {
 	}
 }
 
-// A head that nobody reaches: the new token is kept, because the head may have it.
-func TestTokenRotate_NoHeadAnswers_KeepsTheFileAndSaysSo(t *testing.T) {
+func TestTokenRotate_NoHeadAnswers_WritesNoFile(t *testing.T) {
 	t.Setenv("EAGLERAY_TMPDIR", t.TempDir())
 	path := filepath.Join(t.TempDir(), "token")
 	if err := pki.WriteToken(path, pki.NewToken(path)); err != nil {
@@ -48,11 +60,11 @@ func TestTokenRotate_NoHeadAnswers_KeepsTheFileAndSaysSo(t *testing.T) {
 	}
 	var out bytes.Buffer
 	err := runToken([]string{"rotate", "--address=127.0.0.1:1", "--token-file=" + path}, "1.2.3", &out)
-	if err == nil || !strings.Contains(err.Error(), "nobody knows whether the head has the new token") {
+	if !errors.Is(err, join.ErrNoLeader) {
 		t.Errorf("%v", err)
 	}
-	if _, err := pki.ReadToken(path + ".new"); err != nil {
-		t.Error(err)
+	if _, err := os.Stat(path + ".new"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file was written: %v", err)
 	}
 	t.Setenv(rayTokenVar, strings.Repeat("ab", 32))
 	err = runToken([]string{"rotate", "--address=127.0.0.1:1"}, "1.2.3", &out)
@@ -62,6 +74,213 @@ func TestTokenRotate_NoHeadAnswers_KeepsTheFileAndSaysSo(t *testing.T) {
 	}
 	if _, err := os.Stat(path + ".new.new"); err == nil {
 		t.Error("another file was written")
+	}
+}
+
+// keyHead is a head that people ask about keys.
+type keyHead struct {
+	keeper  *trust.Keeper
+	address string
+	path    string // the file of its token
+
+	mu   sync.Mutex
+	lose linkmsg.AdminOp   // whose next answer is lost
+	past []linkmsg.AdminOp // which it does not know, as a former release
+}
+
+// keyState is its state, which has no nodes.
+type keyState struct {
+	mu       sync.Mutex
+	settings map[string][]byte
+}
+
+func (s *keyState) Setting(name string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, known := s.settings[name]
+	return b, known
+}
+
+func (s *keyState) PutSetting(_ context.Context, name string, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settings[name] = value
+	return nil
+}
+
+func (s *keyState) ListNodes() []record.Node { return nil }
+
+func (s *keyState) NodeGone(context.Context, ids.Node, string, int64) error { return nil }
+
+// noHeads knows of no heads.
+type noHeads struct{ unused }
+
+type unused interface{ join.Heads }
+
+func (noHeads) Heads() linkmsg.Heads { return linkmsg.Heads{} }
+
+func newKeyHead(t *testing.T) *keyHead {
+	t.Helper()
+	t.Setenv("EAGLERAY_TMPDIR", t.TempDir())
+	h := &keyHead{path: filepath.Join(t.TempDir(), "token")}
+	token := pki.NewToken(h.path)
+	if err := pki.WriteToken(h.path, token); err != nil {
+		t.Fatal(err)
+	}
+	self := pki.Identity{Cluster: pki.NewCluster(), Generation: 1, Role: pki.RoleHead}
+	state, log := &keyState{settings: map[string][]byte{}}, slog.New(slog.DiscardHandler)
+	var err error
+	own := func() (pki.Token, error) { return pki.ReadToken(h.path) }
+	if h.keeper, err = trust.Open(t.Context(), trust.Options{State: state, Cluster: self.Cluster, Token: token, Own: own, Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	cert, err := process.OwnCertificate(self, h.keeper.Sign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	links, err := link.Open(link.Config{
+		Self: self, TLS: cert.TLS(), Resolve: func(uint32) []string { return nil },
+		Serve: func(_ uint32, s *link.Stream) { s.Close() }, Bulk: func(_ uint32, c net.Conn) { c.Close() },
+		Control: func(uint32, *wire.Peer) wire.Handler { return func(m *wire.Message) { m.Peer().Close() } },
+		Down:    func(uint32, error) {}, Log: log,
+		Join: func(ctx context.Context, from *pki.Stranger, c pki.Channel) {
+			s := join.Server{Self: self, Tokens: h.keeper.Tokens, Heads: noHeads{}, Release: "1.2.3", Log: log}
+			s.Admin = func(ctx context.Context, proved pki.Token, q linkmsg.Admin) (linkmsg.AdminAnswer, error) {
+				return h.admin(ctx, from, proved, q)
+			}
+			s.Serve(ctx, from, c)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = links.Listen(listener) }()
+	t.Cleanup(links.Close)
+	h.address = listener.Addr().String()
+	return h
+}
+
+// plays lets the answer to a request be lost, once, and other requests be unknown.
+func (h *keyHead) plays(lose linkmsg.AdminOp, past ...linkmsg.AdminOp) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lose, h.past = lose, past
+}
+
+// lost reports whether the answer was lost.
+func (h *keyHead) lost() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lose == ""
+}
+
+// admin does what is asked, and loses the answer if it is to.
+func (h *keyHead) admin(ctx context.Context, from *pki.Stranger, proved pki.Token, q linkmsg.Admin) (linkmsg.AdminAnswer, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slices.Contains(h.past, q.Op) {
+		return linkmsg.AdminAnswer{}, errors.New("this head does not know the request")
+	}
+	a, err := h.keeper.Admin(ctx, proved, q)
+	if q.Op == h.lose {
+		h.lose = ""
+		from.Close()
+	}
+	return a, err
+}
+
+// token runs a command of `eagleray token`.
+func (h *keyHead) token(command string, more ...string) (string, error) {
+	var out bytes.Buffer
+	err := runToken(append([]string{command, "--address=" + h.address, "--token-file=" + h.path}, more...), "1.2.3", &out)
+	return out.String(), err
+}
+
+func TestTokenRotate_AnswerIsLost_TheNewTokenIsKept(t *testing.T) {
+	h := newKeyHead(t)
+	h.plays(linkmsg.AdminAddToken)
+	said, err := h.token("rotate")
+	if err != nil || !strings.Contains(said, h.path+".new") || !h.lost() {
+		t.Fatalf("%q, %v, the answer was lost: %t", said, err, h.lost())
+	}
+	next, err := pki.ReadToken(h.path + ".new")
+	if err != nil {
+		t.Fatal("the only copy of the new token is gone: ", err)
+	}
+	tokens := h.keeper.Tokens()
+	if len(tokens) != 2 || tokens[1].Text() != next.Text() {
+		t.Errorf("the cluster has %d tokens, and the second one must be in the file", len(tokens))
+	}
+}
+
+// A head of a former release refuses a token that it has already, so the second attempt is refused though the first one has changed something.
+func TestTokenRotate_RefusedAfterTheFirstAttempt_AsksWhetherTheTokenIsThere(t *testing.T) {
+	add, find := linkmsg.AdminAddToken, linkmsg.AdminFindToken
+	for _, c := range []struct {
+		about  string
+		added  bool
+		past   []linkmsg.AdminOp
+		says   string // the error; empty: there is none
+		stands bool   // the file
+	}{
+		{"it is there", true, []linkmsg.AdminOp{add}, "", true},
+		{"the head cannot tell", true, []linkmsg.AdminOp{add, find}, "nobody knows whether the head has the new token", true},
+		{"it is not there", false, []linkmsg.AdminOp{add}, "does not know the request", false},
+	} {
+		h := newKeyHead(t)
+		token, err := pki.ReadToken(h.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := h.path + ".new"
+		next := pki.NewToken(path)
+		if err := pki.WriteToken(path, next); err != nil {
+			t.Fatal(err)
+		}
+		if c.added {
+			if _, err := h.keeper.Admin(t.Context(), token, linkmsg.Admin{Op: add, Token: next.Text()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.plays("", c.past...)
+		k := keys{client: &join.Client{Heads: []string{h.address}, Token: token, Release: "1.2.3"}}
+		_, err = k.addToken(next, path)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.about, err)
+		}
+		if _, err := os.Stat(path); (err == nil) != c.stands {
+			t.Errorf("%s: the file: %v", c.about, err)
+		}
+	}
+}
+
+// The file of a new token is lost before anybody has copied it. Without a way out no token could be replaced any more.
+func TestTokenWithdraw_NewTokenIsLost_AnotherOneCanBeMade(t *testing.T) {
+	h := newKeyHead(t)
+	if _, err := h.token("withdraw"); err == nil || !strings.Contains(err.Error(), "one token only") {
+		t.Errorf("nothing is to be withdrawn: %v", err)
+	}
+	if _, err := h.token("rotate"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(h.path + ".new"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.token("rotate"); err == nil || !strings.Contains(err.Error(), "token withdraw") {
+		t.Errorf("a third token: %v", err)
+	}
+	if _, err := os.Stat(h.path + ".new"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a token that the cluster does not have was left: %v", err)
+	}
+	if said, err := h.token("withdraw"); err != nil || !strings.Contains(said, "has the old one only") || len(h.keeper.Tokens()) != 1 {
+		t.Errorf("%q, %v", said, err)
+	}
+	if _, err := h.token("rotate"); err != nil || len(h.keeper.Tokens()) != 2 {
+		t.Errorf("after that: %v", err)
 	}
 }
 

@@ -140,6 +140,9 @@ func (c *Config) formerKeys(ctx context.Context, state trust.State, cluster pki.
 // openKeys opens the keys of the cluster, or makes those of a new one.
 func (c *Config) openKeys(ctx context.Context, state trust.State, cluster pki.Cluster, token pki.Token, group **headgroup.Group, book **headgroup.Book, log *slog.Logger) (*trust.Keeper, error) {
 	o := trust.Options{State: state, Cluster: cluster, Token: token, Insecure: c.Insecure, Own: c.Token.Read, Log: log}
+	if s, ok := state.(*keyState); ok {
+		o.Reign = s.reign
+	}
 	if group != nil { // they are there when the head runs
 		o.Waits = func(version uint64) ([]uint32, bool) { return (*group).KeysWait(version) }
 		o.IsHead = func(number uint32) bool { return (*book).Has(number) }

@@ -47,20 +47,31 @@ func (k *keyState) Setting(name string) ([]byte, bool) {
 
 // PutSetting changes a setting in the state. Before the state is open, it changes the file.
 func (k *keyState) PutSetting(ctx context.Context, name string, value []byte) error {
+	put, err := k.reign()
+	if err != nil {
+		return err
+	}
+	return put(ctx, name, value)
+}
+
+// reign is trust.Options.Reign. The head's term ends what it puts, so no other head changes anything in between.
+func (k *keyState) reign() (trust.PutSetting, error) {
 	state, _ := k.now()
 	if state == nil {
-		k.setFile(value)
-		return nil
+		return func(_ context.Context, _ string, value []byte) error { k.setFile(value); return nil }, nil
 	}
 	reign := state.Reigns()
-	if reign == nil {
-		return join.ErrNotLeader
+	if reign == nil || reign.Confirm() != nil {
+		return nil, join.ErrNotLeader
 	}
-	err := reign.PutSetting(ctx, name, value)
-	if errors.Is(err, raftstate.ErrDeposed) && !errors.Is(err, record.ErrMayHaveBeenApplied) {
-		return join.ErrNotLeader
-	}
-	return err
+	return func(ctx context.Context, name string, value []byte) error {
+		// Who gives up waiting does not stop the change, and the next one must find it in the state. It takes no longer than this head leads.
+		err := reign.PutSetting(context.WithoutCancel(ctx), name, value)
+		if errors.Is(err, raftstate.ErrDeposed) && !errors.Is(err, record.ErrMayHaveBeenApplied) {
+			return join.ErrNotLeader
+		}
+		return err
+	}, nil
 }
 
 func (k *keyState) setFile(keys []byte) {

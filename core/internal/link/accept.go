@@ -79,6 +79,7 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 	defer cancel()
 	stop := context.AfterFunc(l.ctx, func() { nc.Close() })
 	defer stop()
+	epoch := l.epoch.Load()
 	m, err := l.host(ctx, nc)
 	if err != nil {
 		nc.Close()
@@ -87,7 +88,7 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 	if m == nil {
 		return nil
 	}
-	m.relayed, m.socket = relayed, socketOf(nc)
+	m.relayed, m.socket, m.epoch = relayed, socketOf(nc), epoch
 	defer func() {
 		if err != nil {
 			m.under.Close()
@@ -187,6 +188,9 @@ func (k *Link) accept(m *member, h resume.Hello) (*conn, resume.Hello, error) {
 
 func (s *session) accept(m *member, h resume.Hello) (c *conn, answer resume.Hello, err error) {
 	err = s.event(func() error {
+		if err := s.k.links.outdated(m); err != nil {
+			return err
+		}
 		id, a, err := s.rs.Accept(h, m.relayed)
 		answer = a
 		if err == nil {

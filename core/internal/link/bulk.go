@@ -62,20 +62,24 @@ func (k *Link) own(ctx context.Context, what string, kind byte, places chan stru
 // newBulk notes a bulk connection, which has a place. If the node is dead, it gives the place back.
 func (k *Link) newBulk(m *member, place chan struct{}) (*bulkConn, error) {
 	c := &bulkConn{Conn: m.nc, under: m.under, k: k, place: place}
-	if err := k.noteBulk(c); err != nil {
+	if err := k.noteBulk(c, m); err != nil {
 		<-place
 		return nil, fmt.Errorf("bulk connection with node %d: %w", k.node, err)
 	}
 	return c, nil
 }
 
-func (k *Link) noteBulk(c *bulkConn) error {
+func (k *Link) noteBulk(c *bulkConn, m *member) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.over == nil {
-		k.bulk[c] = true
+	if k.over != nil {
+		return k.over
 	}
-	return k.over
+	if err := k.links.outdated(m); err != nil {
+		return err
+	}
+	k.bulk[c] = true
+	return nil
 }
 
 // Close closes the connection, and makes room for another one.

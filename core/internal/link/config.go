@@ -44,6 +44,8 @@ var (
 	ErrStranger = errors.New("the other side is another member, or none of this cluster")
 	// ErrGreeting: the other side of a connection does not speak this protocol.
 	ErrGreeting = errors.New("not a connection between members of a cluster")
+	// ErrOutdated: Redial was called while the connection was made, so what its other end was checked by may not count any more. It is dialed again.
+	ErrOutdated = errors.New("the keys of the cluster have changed while a connection was made")
 	// ErrAddress: the node has no address.
 	ErrAddress = errors.New("no address is known")
 )

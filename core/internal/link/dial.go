@@ -71,6 +71,9 @@ func (s *session) connect(ctx context.Context, id resume.ConnID, relay bool) err
 	}
 	var c *conn
 	err = s.event(func() error {
+		if err := s.k.links.outdated(m); err != nil {
+			return err
+		}
 		if err := s.rs.Attach(id, h, m.relayed); err != nil {
 			return err
 		}
@@ -142,9 +145,10 @@ func (l *Links) try(ctx context.Context, limit time.Duration, node uint32, kind 
 			nc.Close()
 		}
 	}()
+	epoch := l.epoch.Load()
 	m, err := l.meet(ctx, nc)
 	if err == nil {
-		m.socket = socketOf(nc)
+		m.socket, m.epoch = socketOf(nc), epoch
 		err = l.ours(m.peer)
 	}
 	if err == nil && m.peer.Number != node {

@@ -28,6 +28,9 @@
 // session when that succeeds (package resume). Over a relayed connection the ends meet as over TCP: TLS is between the two, and
 // certificates say who is there. Bulk connections are dialed through the head while the session goes that way.
 //
+// Links.Redial ends all connections that are attached, and none that was being made meanwhile is attached: its other end was checked by keys that may not count
+// any more (ErrOutdated).
+//
 // Links.Close sends nothing. To the other nodes this node then has no path, until its death or a new process is proved.
 //
 // # Order

@@ -21,6 +21,7 @@ type Links struct {
 	work  sync.WaitGroup
 
 	newest atomic.Uint32 // generation of a head that this node has met
+	epoch  atomic.Uint64 // how often Redial was called
 
 	mu     sync.Mutex
 	nodes  map[uint32]*Link
@@ -87,8 +88,10 @@ func (l *Links) Dead(node uint32) {
 }
 
 // Redial closes all connections. Those of sessions begin anew at once, and go on with what was under way; bulk connections have ended.
-// What a connection was checked by when it began may not count any more.
+// What a connection was checked by when it began may not count any more. So a connection that is being made meanwhile, by either end, comes to nothing: it
+// has the epoch in which its check began, and none is attached in another one.
 func (l *Links) Redial() {
+	l.epoch.Add(1) // first: what is attached before this is found below
 	for _, k := range l.all() {
 		for _, c := range k.bulkConns() {
 			c.sever()

@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +134,45 @@ func TestLinks_Dead_EndsEverythingForEver(t *testing.T) {
 			t.Errorf("the end was told twice: %v", <-down)
 		}
 	})
+}
+
+// A connection whose other end was checked before Redial, and that would be attached after it, comes to nothing, whichever end has dialed. Sessions dial again.
+func TestLinks_Redial_ConnectionThatIsBeingMade_IsNotAttached(t *testing.T) {
+	for _, dials := range []uint32{1, 2} {
+		n := newNetwork(t, "tls")
+		config := keys(t, n.authority, identity(1))
+		var checks atomic.Int32
+		var l *Links
+		l = n.node(1, func(c *Config) {
+			c.TLS = func(protocols ...string) *tls.Config {
+				tc := config(protocols...)
+				check := tc.VerifyConnection
+				tc.VerifyConnection = func(s tls.ConnectionState) error {
+					err := check(s)
+					if checks.Add(1) <= 2 {
+						l.Redial()
+					}
+					return err
+				}
+				return tc
+			}
+		})
+		other := n.node(2, nil)
+		from := l
+		if dials == 2 {
+			from = other
+		}
+		if c, err := to(t, from, 3-dials).Bulk(t.Context()); err == nil {
+			c.Close()
+			t.Errorf("node %d has dialed: a bulk connection is attached", dials)
+		} else if dials == 1 && !errors.Is(err, ErrOutdated) || dials == 2 && (!errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), ErrOutdated.Error())) {
+			t.Errorf("node %d has dialed: %v", dials, err)
+		}
+		exchange(t, open(t, from, 3-dials), []byte("on the next connection"))
+		if count := checks.Load(); count < 3 {
+			t.Errorf("node %d has dialed: the session is on the connection of check %d", dials, count)
+		}
+	}
 }
 
 // Each kind of other member is refused, by the one that dialed or by the one that was dialed, and the text says why.

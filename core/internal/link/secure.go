@@ -22,7 +22,8 @@ type member struct {
 	socket *direct.Conn // the same, if it is one over TCP
 	peer   pki.Identity
 
-	relayed bool // a third node carries it
+	relayed bool   // a third node carries it
+	epoch   uint64 // of the links, before the other end was checked
 }
 
 // withSocket returns a connection whose reader can get a thread, if it is one over TCP.
@@ -242,6 +243,15 @@ func (l *Links) ours(peer pki.Identity) error {
 	}
 	if err := l.c.Fits(peer); err != nil {
 		return fmt.Errorf("%w: %w", ErrStranger, err)
+	}
+	return nil
+}
+
+// outdated returns why a connection must not be attached now. Redial finds each connection that was attached, if the lock that guards the attached ones
+// of its kind is held from here until it is one of them.
+func (l *Links) outdated(m *member) error {
+	if m.epoch != l.epoch.Load() {
+		return fmt.Errorf("%w with %s %d", ErrOutdated, m.peer.Role, m.peer.Number)
 	}
 	return nil
 }

@@ -36,6 +36,9 @@ const MaxRevoked = 1024
 // TagText is what a node says with a tag: its identity, which the head takes from the certificate.
 func TagText(identity string) string { return "token of " + identity }
 
+// FindText is what somebody says with the tag of a token when he asks whether it is one of the cluster's.
+const FindText = "is this token one of the cluster's?"
+
 // AdminOp is what somebody wants who looks after a cluster and knows its token.
 type AdminOp string
 
@@ -43,6 +46,8 @@ type AdminOp string
 const (
 	AdminStatus          AdminOp = "status"           // nothing is changed
 	AdminAddToken        AdminOp = "add_token"        // Token counts, too, from now on
+	AdminFindToken       AdminOp = "find_token"       // which of the tokens has made Tag; nothing is changed
+	AdminWithdrawToken   AdminOp = "withdraw_token"   // the token that was to replace the one that this was proved with does not count any more
 	AdminFinishToken     AdminOp = "finish_token"     // only the token that this was proved with counts from now on
 	AdminRotateAuthority AdminOp = "rotate_authority" // another authority takes the place of the present one
 	AdminRevoke          AdminOp = "revoke"           // Node is no member any more
@@ -54,7 +59,9 @@ type Admin struct {
 	Token string  `msgpack:"token"` // AdminAddToken: pki.Token.Text
 	From  string  `msgpack:"from"`  // AdminAddToken: where it is kept, for messages
 	Node  string  `msgpack:"node"`  // AdminRevoke: a number, a name, or the beginning of an id
-	Force bool    `msgpack:"force"` // AdminFinishToken: also when nodes have the old one
+	Force bool    `msgpack:"force"` // AdminFinishToken, AdminWithdrawToken: also when nodes have the one that ends
+
+	Tag []byte `msgpack:"tag,omitempty"` // AdminFindToken: pki.Token.Tag over FindText
 }
 
 // AdminAnswer is the head's answer: how things are afterwards.
@@ -68,6 +75,8 @@ type AdminAnswer struct {
 	HeadsWait   []uint32    `msgpack:"heads_wait,omitempty"` // heads that the replacement of the authority waits for
 	Revoked     []uint32    `msgpack:"revoked"`
 	Node        string      `msgpack:"node"` // AdminRevoke: who was revoked
+
+	Found int `msgpack:"found,omitempty"` // AdminFindToken: which of Tokens it is, from 1; 0: none of them
 }
 
 // AdminNode is a node that is alive.

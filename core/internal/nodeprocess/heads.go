@@ -193,9 +193,7 @@ const lookForHeads = 3 * time.Second
 func (m *member) lookForHeads() {
 	ctx, cancel := context.WithTimeout(m.ctx, 2*lookForHeads)
 	defer cancel()
-	asks := *m.asks
-	asks.Heads = m.heads.everywhere()
-	if err := asks.Where(ctx, m.heads.heard); err != nil && ctx.Err() == nil {
+	if err := m.asker().Where(ctx, m.heads.heard); err != nil && ctx.Err() == nil {
 		m.log.Warn("no head is heard, and none answers at the addresses that are known; it is tried again", "error", err)
 	}
 }

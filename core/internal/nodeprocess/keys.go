@@ -7,6 +7,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
@@ -130,12 +131,17 @@ func (m *member) renew(ctx context.Context, keys *pki.Keys) error {
 		}
 		m.log.Warn("the head gives no certificate over its connection; a head is asked for one with the token", "error", err)
 	}
+	return m.asker().Renew(ctx, keys)
+}
+
+// asker asks at all addresses at which a head may be, with the token that this machine has now: it may be another one than at the start.
+func (m *member) asker() *join.Client {
 	asks := *m.asks
 	asks.Heads = m.heads.everywhere()
 	if t, err := m.conf.Token.Read(); err == nil {
-		asks.Token = t // it may be another one than at the start
+		asks.Token = t
 	}
-	return asks.Renew(ctx, keys)
+	return &asks
 }
 
 // headConnected notes the control stream of a new session with a head.
@@ -194,17 +200,5 @@ func (m *member) renewOver(ctx context.Context, p *wire.Peer, asked uint64, keys
 	if err == nil {
 		err = p.Push(linkmsg.TRekeyed, body)
 	}
-	if m.fewer(len(a.Authorities)) {
-		m.links.Redial() // what the old authority has signed does not count any more
-	}
 	return err
-}
-
-// fewer notes how many authorities there are, and reports whether there were more.
-func (m *member) fewer(authorities int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	less := authorities < m.authorities
-	m.authorities = authorities
-	return less
 }

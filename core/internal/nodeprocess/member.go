@@ -53,11 +53,10 @@ type member struct {
 	dead  string                 // why the cluster has declared this node dead; empty: it has not
 
 	// See keys.go.
-	rekey       chan rekeying         // heads want this node to get a new certificate
-	told        []uint32              // who was revoked, as a head has said last
-	gone        map[uint32]bool       // those of them whose connections were ended
-	headPeers   map[uint32]*wire.Peer // the control streams with the heads
-	authorities int                   // how many there were at the last renewal
+	rekey     chan rekeying         // heads want this node to get a new certificate
+	told      []uint32              // who was revoked, as a head has said last
+	gone      map[uint32]bool       // those of them whose connections were ended
+	headPeers map[uint32]*wire.Peer // the control streams with the heads
 }
 
 // joinCluster makes a new node a member: it listens for other nodes, and gets a number and a certificate from a head. The address
@@ -118,6 +117,9 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		},
 		Keep: m.heads.has, Session: process.LinkSession, Log: o.Log,
 	})
+	if err == nil && m.keys != nil {
+		m.keys.OnDrop(m.links.Redial)
+	}
 	return m, err
 }
 

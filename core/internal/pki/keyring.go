@@ -83,13 +83,17 @@ func (k *Keyring) clone() *Keyring {
 	return &c
 }
 
-// AddToken returns the keyring with a further token.
+// AddToken returns the keyring with a further token. If it is the further one already, the keyring is returned as it is: whoever has not heard the answer
+// asks again.
 func (k *Keyring) AddToken(t Token) (*Keyring, error) {
-	if k.TokenNumber(t) > 0 {
+	n := k.TokenNumber(t)
+	switch {
+	case n > 1 && n == len(k.Tokens):
+		return k, nil
+	case n > 0:
 		return nil, fmt.Errorf("%w: the cluster has this token already", ErrKeyring)
-	}
-	if len(k.Tokens) > 1 {
-		return nil, fmt.Errorf("%w: a token is being replaced already; finish that first", ErrKeyring)
+	case len(k.Tokens) > 1:
+		return nil, fmt.Errorf("%w: a token is being replaced already: end the old one with `eagleray token finish`, or the new one with `eagleray token withdraw`", ErrKeyring)
 	}
 	c := k.clone()
 	c.Tokens = append(c.Tokens, t)
@@ -106,6 +110,19 @@ func (k *Keyring) KeepToken(t Token) (*Keyring, error) {
 	}
 	c := k.clone()
 	c.Tokens = c.Tokens[len(c.Tokens)-1:]
+	return c, nil
+}
+
+// WithdrawToken returns the keyring without the newest token, which was to replace the one that is given.
+func (k *Keyring) WithdrawToken(t Token) (*Keyring, error) {
+	switch {
+	case len(k.Tokens) == 1:
+		return nil, fmt.Errorf("%w: there is one token only, so nothing is to be withdrawn", ErrKeyring)
+	case k.TokenNumber(t) != 1:
+		return nil, fmt.Errorf("%w: this is to be said with the old token, so that it is sure that it is known", ErrKeyring)
+	}
+	c := k.clone()
+	c.Tokens = c.Tokens[:1]
 	return c, nil
 }
 

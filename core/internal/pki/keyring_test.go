@@ -157,6 +157,12 @@ func TestKeyring_TokenIsReplaced_OnlyByWhoKnowsTheNewOne(t *testing.T) {
 	if _, err := two.AddToken(fixed(3)); !errors.Is(err, ErrKeyring) {
 		t.Errorf("a third token: %v", err)
 	}
+	if again, err := two.AddToken(fixed(2)); again != two || err != nil {
+		t.Errorf("the new token once more: %+v, %v", again, err)
+	}
+	if again, err := two.AddToken(fixed(1)); !errors.Is(err, ErrKeyring) {
+		t.Errorf("the old token once more: %+v, %v", again, err)
+	}
 	for _, wrong := range []Token{fixed(1), fixed(3), {}} {
 		if _, err := two.KeepToken(wrong); !errors.Is(err, ErrKeyring) {
 			t.Errorf("finished with %v: %v", wrong, err)
@@ -168,6 +174,27 @@ func TestKeyring_TokenIsReplaced_OnlyByWhoKnowsTheNewOne(t *testing.T) {
 	}
 	if _, err := OpenKeyring(seal(t, last), fixed(1)); !errors.Is(err, ErrSealed) {
 		t.Errorf("the old token opens it: %v", err)
+	}
+}
+
+func TestKeyring_TokenIsWithdrawn_OnlyByWhoKnowsTheOldOne(t *testing.T) {
+	do := must(t)
+	k := newRing(t, fixed(1))
+	if _, err := k.WithdrawToken(fixed(1)); !errors.Is(err, ErrKeyring) {
+		t.Errorf("nothing is to be withdrawn: %v", err)
+	}
+	two := do(k.AddToken(fixed(2)))
+	for _, wrong := range []Token{fixed(2), fixed(3), {}} {
+		if _, err := two.WithdrawToken(wrong); !errors.Is(err, ErrKeyring) {
+			t.Errorf("withdrawn with %v: %v", wrong, err)
+		}
+	}
+	last := do(two.WithdrawToken(fixed(1)))
+	if len(last.Tokens) != 1 || last.TokenNumber(fixed(1)) != 1 || last.Version <= two.Version || len(two.Tokens) != 2 {
+		t.Errorf("%+v after %+v", last, two)
+	}
+	if _, err := OpenKeyring(seal(t, last), fixed(2)); !errors.Is(err, ErrSealed) {
+		t.Errorf("the new token opens it: %v", err)
 	}
 }
 
@@ -219,6 +246,22 @@ func TestKeyring_AuthorityIsReplaced_MembersOfBothMeetUntilTheLastStep(t *testin
 			if (err == nil) != (max(i-j, j-i) <= 1) {
 				t.Errorf("members of steps %d and %d: %v", i, j, err)
 			}
+		}
+	}
+	var dropped int
+	keys := issue(k, 3)
+	keys.OnDrop(func() { dropped++ })
+	for _, c := range []struct {
+		about   string
+		ring    *Keyring
+		dropped int
+	}{{"a renewal", k, 0}, {"two authorities", both, 0}, {"the new one signs", signs, 0}, {"the old one is dropped", last, 1}, {"another renewal", last, 1}, {"as many as before, but another one", k, 2}} {
+		cert, err := c.ring.Signer().Sign(request(t, keys), Identity{Cluster: Cluster{9}, Role: RoleNode, Number: 3}, now)
+		if err == nil {
+			_, err = keys.Install(cert, c.ring.Certificates())
+		}
+		if err != nil || dropped != c.dropped {
+			t.Errorf("%s: %v, authorities were dropped %d times, must be %d", c.about, err, dropped, c.dropped)
 		}
 	}
 	insecure, err := NewKeyring(Cluster{9}, fixed(1), true, now)

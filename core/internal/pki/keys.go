@@ -1,12 +1,15 @@
 package pki
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -23,6 +26,9 @@ var ErrCertificate = errors.New("unusable certificate")
 type Keys struct {
 	key ed25519.PrivateKey
 	now atomic.Pointer[installed]
+
+	installing sync.Mutex
+	dropped    func() // see OnDrop; installing guards it
 }
 
 // installed is a certificate with the authorities whose certificates this process accepts.
@@ -30,6 +36,7 @@ type installed struct {
 	id        Identity
 	cert      tls.Certificate
 	roots     *x509.CertPool
+	list      [][]byte // the authorities (DER)
 	from, end time.Time
 }
 
@@ -40,6 +47,14 @@ func NewKeys() (*Keys, error) {
 		return nil, fmt.Errorf("private key: %w", err)
 	}
 	return &Keys{key: key}, nil
+}
+
+// OnDrop has a function called after each Install without an authority that counted before: what that one has signed does not count any more, and connections
+// that were checked before it must end.
+func (k *Keys) OnDrop(dropped func()) {
+	k.installing.Lock()
+	defer k.installing.Unlock()
+	k.dropped = dropped
 }
 
 // Request returns a request (DER) for a certificate, the first one or the next one.
@@ -79,11 +94,31 @@ func (k *Keys) Install(cert []byte, authorities [][]byte) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: %w", ErrCertificate, err)
 	}
-	k.now.Store(&installed{
-		id: id, roots: roots, from: leaf.NotBefore, end: leaf.NotAfter,
+	dropped := k.put(&installed{
+		id: id, roots: roots, list: slices.Clone(authorities), from: leaf.NotBefore, end: leaf.NotAfter,
 		cert: tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: k.key, Leaf: leaf},
 	})
+	if dropped != nil {
+		dropped()
+	}
 	return id, nil
+}
+
+// put lets a certificate and its authorities count from now on. It returns what is to be called then; nil: nothing.
+func (k *Keys) put(next *installed) func() {
+	k.installing.Lock()
+	defer k.installing.Unlock()
+	if before := k.now.Swap(next); before != nil && Drops(before.list, next.list) {
+		return k.dropped
+	}
+	return nil
+}
+
+// Drops reports whether one of the authorities before (DER) is missing from those afterwards.
+func Drops(before, after [][]byte) bool {
+	return slices.ContainsFunc(before, func(one []byte) bool {
+		return !slices.ContainsFunc(after, func(other []byte) bool { return bytes.Equal(one, other) })
+	})
 }
 
 // RenewAt returns when half of the certificate's time is over; zero without a certificate.

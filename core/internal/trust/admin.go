@@ -18,7 +18,7 @@ const askLimit = 3 * time.Second
 
 // Admin does what somebody asks for who has proved a token, and says how things are then.
 func (k *Keeper) Admin(ctx context.Context, proved pki.Token, q linkmsg.Admin) (a linkmsg.AdminAnswer, err error) {
-	if q.Op != linkmsg.AdminStatus && !k.Signs() {
+	if q.Op != linkmsg.AdminStatus && q.Op != linkmsg.AdminFindToken && !k.Signs() {
 		return a, errors.New("this cluster goes without TLS (--insecure): there everybody on the network could read a new token, and nobody is kept from saying that he is another node. End the cluster, and begin it with TLS or with another token")
 	}
 	switch q.Op {
@@ -28,6 +28,13 @@ func (k *Keeper) Admin(ctx context.Context, proved pki.Token, q linkmsg.Admin) (
 		err = k.addToken(ctx, q)
 	case linkmsg.AdminFinishToken:
 		err = k.finishToken(ctx, proved, q.Force)
+	case linkmsg.AdminWithdrawToken:
+		err = k.withdrawToken(ctx, proved, q.Force)
+	case linkmsg.AdminFindToken:
+		err = k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) {
+			a.Found = r.TokenOfTag(q.Tag, linkmsg.FindText)
+			return nil, nil
+		})
 	case linkmsg.AdminRotateAuthority:
 		err = k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.AddAuthority(time.Now()) })
 	case linkmsg.AdminRevoke:
@@ -58,20 +65,44 @@ func (k *Keeper) finishToken(ctx context.Context, proved pki.Token, force bool) 
 	if _, err := k.now().KeepToken(proved); err != nil {
 		return err
 	}
-	if own, err := k.o.Own(); err != nil || k.now().TokenNumber(own) != len(k.Tokens()) {
+	if !k.headHas(len(k.Tokens())) {
 		return fmt.Errorf("the head's own machine still has the old token (%s), so the head could not start again: put the new one there first", k.o.Token.From())
 	}
-	k.askAll(ctx)
-	var old []string
-	for _, n := range k.status(proved, linkmsg.AdminAnswer{}).Nodes {
-		if n.Token != len(k.Tokens()) {
-			old = append(old, fmt.Sprintf("%s (node %d at %s)", n.Name, n.Number, n.Address))
-		}
-	}
-	if len(old) > 0 && !force {
+	if old := k.without(ctx, proved, len(k.Tokens())); len(old) > 0 && !force {
 		return fmt.Errorf("%d of the nodes do not have the new token yet, and could not join again after their next start: %s. Put it there first, or end the old one all the same with --force", len(old), strings.Join(old, ", "))
 	}
 	return k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.KeepToken(proved) })
+}
+
+// withdrawToken ends the new token. It is refused while a machine has the new one.
+func (k *Keeper) withdrawToken(ctx context.Context, proved pki.Token, force bool) error {
+	if _, err := k.now().WithdrawToken(proved); err != nil {
+		return err
+	}
+	if !k.headHas(1) {
+		return errors.New("the head's own machine does not have the old token any more, so the head could not start again: put the old one there first")
+	}
+	if left := k.without(ctx, proved, 1); len(left) > 0 && !force {
+		return fmt.Errorf("%d of the nodes do not have the old token, and could not join again after their next start: %s. Put it there first, or end the new one all the same with --force", len(left), strings.Join(left, ", "))
+	}
+	return k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.WithdrawToken(proved) })
+}
+
+// headHas reports whether the head's machine has that token now, counted from 1.
+func (k *Keeper) headHas(number int) bool {
+	own, err := k.o.Own()
+	return err == nil && k.now().TokenNumber(own) == number
+}
+
+// without asks the nodes, and returns those whose machines do not have that token, counted from 1.
+func (k *Keeper) without(ctx context.Context, proved pki.Token, number int) (list []string) {
+	k.askAll(ctx)
+	for _, n := range k.status(proved, linkmsg.AdminAnswer{}).Nodes {
+		if n.Token != number {
+			list = append(list, fmt.Sprintf("%s (node %d at %s)", n.Name, n.Number, n.Address))
+		}
+	}
+	return list
 }
 
 // askAll has all nodes say which token they have, and waits until the living ones have done so.
@@ -144,7 +175,7 @@ func (k *Keeper) revoke(ctx context.Context, name string) (string, error) {
 
 // RevokeHead takes its certificate from a head that was removed from the cluster. Once more is no error.
 func (k *Keeper) RevokeHead(ctx context.Context, number uint32) error {
-	if !k.Signs() || k.IsRevoked(number) {
+	if k.now().Signer() == nil || k.IsRevoked(number) {
 		return nil
 	}
 	return k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) {
@@ -190,8 +221,10 @@ func (k *Keeper) status(proved pki.Token, a linkmsg.AdminAnswer) linkmsg.AdminAn
 	if own, err := k.o.Own(); err == nil {
 		a.HeadHas = ring.TokenNumber(own)
 	}
-	for _, authority := range ring.Authorities {
-		a.Authorities = append(a.Authorities, authority.Short())
+	if k.Signs() {
+		for _, authority := range ring.Authorities {
+			a.Authorities = append(a.Authorities, authority.Short())
+		}
 	}
 	a.Signing = ring.Signing
 	for _, n := range k.living() {

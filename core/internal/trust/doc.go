@@ -22,8 +22,8 @@
 //
 // # Goroutines and locks
 //
-// Follow and Step each want a goroutine. Keeper.mu guards the keyring and what nodes have said; nothing is called with it held. changing admits one
-// change at a time.
+// Step wants a goroutine. Keeper.mu guards the keyring and what nodes have said; nothing is called with it held. changing admits one
+// change at a time. A change begins with the keyring of the state, and is put by the leadership in which that was read (Options.Reign).
 //
 //	keeper.go   the keyring: opening it, changing it, what it decides
 //	nodes.go    connections with nodes: renewals, news

@@ -2,6 +2,8 @@ package trust
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -63,6 +65,116 @@ func TestOffered_NewerKeysOfTheCluster_AreTakenAndOthersAreNot(t *testing.T) {
 		if taken, err := away.Offered(sealed, token); taken || err != nil {
 			t.Errorf("%s: %v, %v", name, taken, err)
 		}
+	}
+}
+
+// A head that hears of a replacement of the authority only when it is over has as many authorities as before.
+func TestAuthority_HeadHasMissedTheSteps_ItsConnectionsBeginAnew(t *testing.T) {
+	for name, hears := range map[string]func(*Keeper, *world, pki.Token) error{
+		"from the state": func(k *Keeper, _ *world, _ pki.Token) error { k.Changed(); return nil },
+		"from another head": func(k *Keeper, w *world, token pki.Token) error {
+			sealed, err := w.keeper.Sealed()
+			if err == nil {
+				_, err = k.Offered(sealed, token)
+			}
+			return err
+		},
+	} {
+		token := pki.NewToken("here")
+		w := newWorld(t, token)
+		away, links := w.open(token), &playedLinks{}
+		away.Serve(links)
+		before := away.now().Authorities[0].Short()
+		w.steps()
+		if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRotateAuthority}); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the old authority is dropped", func() bool { r := w.keeper.now(); return len(r.Authorities) == 1 && r.Version > 2 })
+		if err := hears(away, w, token); err != nil {
+			t.Fatal(err)
+		}
+		if r := away.now(); len(r.Authorities) != 1 || r.Authorities[0].Short() == before {
+			t.Fatalf("%s: it has %d authorities, the first one is %s, it was %s", name, len(r.Authorities), r.Authorities[0].Short(), before)
+		}
+		if _, redials := links.ended(); redials != 1 {
+			t.Errorf("%s: the connections were begun anew %d times", name, redials)
+		}
+		if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: "5"}); err != nil {
+			t.Fatal(err)
+		}
+		if away.Changed(); !away.IsRevoked(5) {
+			t.Errorf("%s: it hears of nothing further", name)
+		}
+		if _, redials := links.ended(); redials != 1 {
+			t.Errorf("%s: the connections were begun anew without need", name)
+		}
+	}
+}
+
+// A head that begins to lead may not have taken yet what the one before has changed last. Its own first change must not undo that.
+func TestChange_HeadHasNotHeardOfTheLastOne_BothAreThere(t *testing.T) {
+	token, next := pki.NewToken("here"), pki.NewToken("next")
+	for _, q := range []linkmsg.Admin{
+		{Op: linkmsg.AdminAddToken, Token: next.Text(), From: "next"}, {Op: linkmsg.AdminRotateAuthority}, {Op: linkmsg.AdminRevoke, Node: "6"},
+	} {
+		w := newWorld(t, token)
+		later := w.open(token)
+		if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: "5"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := later.Admin(t.Context(), token, q); err != nil {
+			t.Fatal(err)
+		}
+		sealed, _ := w.state.Setting(Setting)
+		ring, err := pki.OpenKeyring(sealed, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ring.IsRevoked(5) || ring.Version != 3 {
+			t.Errorf("%s: the keys have version %d, must have 3, and %v were revoked", q.Op, ring.Version, ring.Revoked)
+		}
+		if w.keeper.Changed(); w.keeper.Version() != 3 {
+			t.Errorf("%s: the head before does not take the change", q.Op)
+		}
+	}
+}
+
+func TestChange_KeysOfTheStateCannotBeRead_NothingIsPutOverThem(t *testing.T) {
+	token, next := pki.NewToken("here"), pki.NewToken("next")
+	w := newWorld(t, token)
+	away := w.open(token)
+	if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminAddToken, Token: next.Text()}); err != nil {
+		t.Fatal(err)
+	}
+	w.setOwn(next)
+	if _, err := w.admin(next, linkmsg.Admin{Op: linkmsg.AdminFinishToken}); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := w.state.Setting(Setting)
+	if _, err := away.Admin(t.Context(), token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: "5"}); err == nil || !strings.Contains(err.Error(), "cannot read them") {
+		t.Errorf("the error is %v", err)
+	}
+	if after, _ := w.state.Setting(Setting); !bytes.Equal(before, after) {
+		t.Error("the keys in the state were replaced by some that were made of former ones")
+	}
+}
+
+// A change is put by the leadership in which the keys were read, and by no other.
+func TestChange_HeadLeadsNoMore_NothingIsPut(t *testing.T) {
+	token := pki.NewToken("here")
+	w := newWorld(t, token)
+	over := errors.New("it leads no more")
+	begins, puts := over, 0
+	w.keeper.o.Reign = func() (PutSetting, error) {
+		return func(context.Context, string, []byte) error { puts++; return over }, begins
+	}
+	q := linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: "5"}
+	if _, err := w.admin(token, q); !errors.Is(err, over) || puts != 0 {
+		t.Errorf("it does not lead: %v, %d attempts to put", err, puts)
+	}
+	begins = nil
+	if _, err := w.admin(token, q); !errors.Is(err, over) || puts != 1 || w.keeper.IsRevoked(5) {
+		t.Errorf("it leads no more: %v, %d attempts to put", err, puts)
 	}
 }
 

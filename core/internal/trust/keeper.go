@@ -43,11 +43,17 @@ type Options struct {
 	Own      func() (pki.Token, error)
 	// IsHead reports whether a number is that of a head. Nil: there is one head, with number 0.
 	IsHead func(number uint32) bool
+	// Reign returns what puts a setting into the state only as long as this head leads without a break from now on. The state shows by then all that other heads have changed
+	// before, and what is put is there, or will never be, when putting it returns. Nil: State.PutSetting does it, because no other head changes the state.
+	Reign func() (put PutSetting, err error)
 	// Waits returns the heads that do not have the keyring with that version yet and that a step waits for, if this head knows that, because it leads.
 	// Nil: there are no other heads.
 	Waits func(version uint64) (list []uint32, known bool)
 	Log   *slog.Logger
 }
+
+// PutSetting changes a setting of the cluster's state.
+type PutSetting func(ctx context.Context, name string, value []byte) error
 
 // Keeper keeps the keyring of a cluster.
 type Keeper struct {
@@ -96,7 +102,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 			return nil, err
 		}
 		fresh.Tokens, fresh.Version, fresh.Revoked = ring.Tokens, ring.Version+1, ring.Revoked
-		return k, k.put(ctx, fresh)
+		return k, k.put(ctx, fresh, o.State.PutSetting)
 	}
 	ring, err := pki.NewKeyring(o.Cluster, o.Token, o.Insecure, time.Now())
 	if err != nil {
@@ -109,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 		}
 		ring.Authorities = []*pki.Authority{a}
 	}
-	return k, k.put(ctx, ring)
+	return k, k.put(ctx, ring, o.State.PutSetting)
 }
 
 // Sealed returns the keyring, sealed with its tokens.
@@ -119,10 +125,10 @@ func (k *Keeper) Sealed() ([]byte, error) { return k.now().Seal() }
 func (k *Keeper) Version() uint64 { return k.now().Version }
 
 // put stores a keyring, and takes it when it is stored.
-func (k *Keeper) put(ctx context.Context, ring *pki.Keyring) error {
+func (k *Keeper) put(ctx context.Context, ring *pki.Keyring, put PutSetting) error {
 	sealed, err := ring.Seal()
 	if err == nil {
-		err = k.o.State.PutSetting(ctx, Setting, sealed)
+		err = put(ctx, Setting, sealed)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the keys of the cluster: %w", err)
@@ -131,7 +137,8 @@ func (k *Keeper) put(ctx context.Context, ring *pki.Keyring) error {
 	return nil
 }
 
-// change makes one change of the keyring.
+// change makes one change of the keyring. Nothing is changed if how returns nil or the keyring that it was given. That is the one in the state, also when
+// this head has begun to lead a moment ago and has not taken the last change of the head before yet: that change must not be lost.
 func (k *Keeper) change(ctx context.Context, how func(*pki.Keyring) (*pki.Keyring, error)) error {
 	select {
 	case k.changing <- struct{}{}:
@@ -139,11 +146,35 @@ func (k *Keeper) change(ctx context.Context, how func(*pki.Keyring) (*pki.Keyrin
 		return context.Cause(ctx)
 	}
 	defer func() { <-k.changing }()
-	ring, err := how(k.now())
-	if err != nil || ring == nil {
+	put := PutSetting(k.o.State.PutSetting)
+	if k.o.Reign != nil {
+		var err error
+		if put, err = k.o.Reign(); err != nil {
+			return err
+		}
+	}
+	if _, err := k.catchUp(); err != nil && !k.isAhead() {
+		return fmt.Errorf("the keys of the cluster are others by now, and this head cannot read them, so it changes nothing: %w", err)
+	}
+	before := k.now()
+	ring, err := how(before)
+	if err != nil || ring == nil || ring == before {
 		return err
 	}
-	return k.put(ctx, ring)
+	return k.put(ctx, ring, put)
+}
+
+// catchUp takes the keyring that is in the state, and returns it; nil: the state has none.
+func (k *Keeper) catchUp() (*pki.Keyring, error) {
+	sealed, known := k.o.State.Setting(Setting)
+	if !known {
+		return nil, nil
+	}
+	ring, err := k.open(sealed)
+	if err == nil {
+		k.take(ring)
+	}
+	return ring, err
 }
 
 // now returns the keyring. It is not changed.
@@ -170,8 +201,8 @@ func (k *Keeper) take(ring *pki.Keyring) {
 	for _, n := range all {
 		k.tell(n, ring, asked)
 	}
-	if k.links != nil && len(ring.Authorities) < len(before.Authorities) {
-		k.links.Redial()
+	if k.links != nil && pki.Drops(before.Certificates(), ring.Certificates()) {
+		k.links.Redial() // a head that was away may have missed all steps but the last one
 	}
 }
 
@@ -195,8 +226,8 @@ func (k *Keeper) Tokens() []pki.Token { return k.now().Tokens }
 // IsRevoked reports whether a member was revoked.
 func (k *Keeper) IsRevoked(number uint32) bool { return k.now().IsRevoked(number) }
 
-// Signs reports whether members have certificates.
-func (k *Keeper) Signs() bool { return k.now().Signer() != nil }
+// Signs reports whether members have certificates. The keys may have an authority of a time with TLS while the head runs without.
+func (k *Keeper) Signs() bool { return !k.o.Insecure && k.now().Signer() != nil }
 
 // Sign returns a certificate, and all authorities. Without TLS there are none. A member that was revoked gets none.
 func (k *Keeper) Sign(request []byte, id pki.Identity) (cert []byte, authorities [][]byte, err error) {
@@ -209,7 +240,7 @@ func (k *Keeper) sign(request []byte, id pki.Identity) (cert []byte, authorities
 	if ring.IsRevoked(id.Number) && id.Role != pki.RoleHead {
 		return nil, nil, 0, fmt.Errorf("%s %d was revoked, so it gets no certificate", id.Role, id.Number)
 	}
-	if ring.Signer() == nil {
+	if k.o.Insecure || ring.Signer() == nil {
 		return nil, nil, ring.Version, nil
 	}
 	if id.Role != pki.RoleHead && id.Role != pki.RoleNode {
@@ -232,14 +263,9 @@ func (k *Keeper) Serve(links Links) {
 
 // Changed takes a change of the state that another head has made. It reports whether the state has the keyring that counts here.
 func (k *Keeper) Changed() bool {
-	sealed, known := k.o.State.Setting(Setting)
-	if !known {
-		return false
-	}
-	ring, err := k.open(sealed)
+	ring, err := k.catchUp()
 	if err == nil {
-		k.take(ring)
-		return k.shown(ring)
+		return ring != nil && k.shown(ring)
 	}
 	if k.isAhead() {
 		k.o.Log.Info("the state of this head has keys of an earlier time; the present ones came from another head", "why", err)

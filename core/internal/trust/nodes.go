@@ -60,7 +60,7 @@ func (k *Keeper) tell(n *node, ring *pki.Keyring, asked uint64) {
 	if err == nil {
 		err = n.peer.Push(linkmsg.TRevoked, body)
 	}
-	if err == nil && ring.Signer() != nil {
+	if err == nil && !k.o.Insecure && ring.Signer() != nil {
 		if body, err = linkmsg.Encode("a question", &linkmsg.Number{N: asked}); err == nil {
 			err = n.peer.Push(linkmsg.TRekey, body)
 		}
@@ -167,10 +167,11 @@ func (k *Keeper) Step(ctx context.Context, leads func() bool) {
 	for {
 		all, heard := k.current()
 		if all && (leads == nil || leads()) && len(k.now().Authorities) > 1 {
-			if err := k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.Step(), nil }); err != nil {
-				k.o.Log.Warn("the replacement of the authority waits", "error", err)
+			err := k.change(ctx, func(r *pki.Keyring) (*pki.Keyring, error) { return r.Step(), nil })
+			if err == nil {
+				continue
 			}
-			continue
+			k.o.Log.Warn("the replacement of the authority waits", "error", err)
 		}
 		timer := time.NewTimer(lookAgain)
 		select {

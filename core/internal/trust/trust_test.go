@@ -357,6 +357,53 @@ func TestToken_NodeKeepsTheOldOne_IsFinishedByForceOnly(t *testing.T) {
 	}
 }
 
+func TestToken_IsWithdrawn_WhenAllMachinesHaveTheOldOne(t *testing.T) {
+	first, second := pki.NewToken("/old"), pki.NewToken("/new")
+	w := newWorld(t, first)
+	one := w.node(1, "one", first)
+	w.node(2, "two", first)
+	add := linkmsg.Admin{Op: linkmsg.AdminAddToken, Token: second.Text(), From: "/new"}
+	find := linkmsg.Admin{Op: linkmsg.AdminFindToken, Tag: second.Tag(linkmsg.FindText)}
+	if a, err := w.admin(first, find); err != nil || a.Found != 0 {
+		t.Errorf("found before it is there: %+v, %v", a, err)
+	}
+	for range 2 { // the answer to the first one may have been lost
+		if a, err := w.admin(first, add); err != nil || len(a.Tokens) != 2 {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+	if n := w.keeper.Version(); n != 2 {
+		t.Errorf("the keys have version %d, must have 2", n)
+	}
+	if a, err := w.admin(first, find); err != nil || a.Found != 2 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	withdraw := linkmsg.Admin{Op: linkmsg.AdminWithdrawToken}
+	if _, err := w.admin(second, withdraw); err == nil || !strings.Contains(err.Error(), "with the old token") {
+		t.Errorf("withdrawn with the new token: %v", err)
+	}
+	w.setOwn(second)
+	if _, err := w.admin(first, linkmsg.Admin{Op: linkmsg.AdminWithdrawToken, Force: true}); err == nil || !strings.Contains(err.Error(), "the head's own machine") {
+		t.Errorf("withdrawn while the head has the new token: %v", err)
+	}
+	w.setOwn(first)
+	one.has(second)
+	if _, err := w.admin(first, withdraw); err == nil || !strings.Contains(err.Error(), "one (node 1 at 10.0.0.1)") || strings.Contains(err.Error(), "two (node 2") {
+		t.Errorf("withdrawn while a node has the new token: %v", err)
+	}
+	one.has(first)
+	if a, err := w.admin(first, withdraw); err != nil || len(a.Tokens) != 1 || a.Tokens[0] != "/old" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if _, err := Open(t.Context(), w.options(second, false)); !errors.Is(err, ErrOtherToken) {
+		t.Errorf("the withdrawn token opens the keys: %v", err)
+	}
+	third := pki.NewToken("/third")
+	if a, err := w.admin(first, linkmsg.Admin{Op: linkmsg.AdminAddToken, Token: third.Text(), From: "/third"}); err != nil || len(a.Tokens) != 2 {
+		t.Errorf("another one cannot be made: %+v, %v", a, err)
+	}
+}
+
 func TestAuthority_IsReplacedInStepsThatAllNodesHaveTaken(t *testing.T) {
 	token := pki.NewToken("here")
 	w := newWorld(t, token)
@@ -539,7 +586,7 @@ func TestOpen_WithoutTLS_NothingIsReplaced(t *testing.T) {
 	if cert, authorities, err := k.Sign(nil, pki.Identity{}); cert != nil || authorities != nil || err != nil {
 		t.Errorf("it signs: %v", err)
 	}
-	for _, op := range []linkmsg.AdminOp{linkmsg.AdminAddToken, linkmsg.AdminFinishToken, linkmsg.AdminRotateAuthority, linkmsg.AdminRevoke} {
+	for _, op := range []linkmsg.AdminOp{linkmsg.AdminAddToken, linkmsg.AdminWithdrawToken, linkmsg.AdminFinishToken, linkmsg.AdminRotateAuthority, linkmsg.AdminRevoke} {
 		if _, err := k.Admin(t.Context(), token, linkmsg.Admin{Op: op, Node: "1"}); err == nil || !strings.Contains(err.Error(), "--insecure") {
 			t.Errorf("%s: %v", op, err)
 		}
@@ -552,6 +599,35 @@ func TestOpen_WithoutTLS_NothingIsReplaced(t *testing.T) {
 	delete(w.state.settings, Setting)
 	if _, err := Open(t.Context(), w.options(token, false)); !errors.Is(err, ErrOtherToken) {
 		t.Errorf("the authority of an earlier release that was sealed with another token: %v", err)
+	}
+}
+
+// A head that is started with --insecure on a folder of a cluster with TLS speaks without TLS, so it must not take a new token.
+func TestOpen_WithoutTLSOnKeysWithAnAuthority_NothingIsReplacedOrSigned(t *testing.T) {
+	token := pki.NewToken("here")
+	w := newWorld(t, token)
+	k, err := Open(t.Context(), w.options(token, true))
+	if err != nil || k.Signs() {
+		t.Fatalf("it signs: %v", err)
+	}
+	for _, op := range []linkmsg.AdminOp{linkmsg.AdminAddToken, linkmsg.AdminWithdrawToken, linkmsg.AdminFinishToken, linkmsg.AdminRotateAuthority, linkmsg.AdminRevoke} {
+		if _, err := k.Admin(t.Context(), token, linkmsg.Admin{Op: op, Token: pki.NewToken("next").Text(), Node: "5"}); err == nil || !strings.Contains(err.Error(), "--insecure") {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	if a, err := k.Admin(t.Context(), token, linkmsg.Admin{Op: linkmsg.AdminStatus}); err != nil || len(a.Authorities) != 0 || len(a.Tokens) != 1 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	id := pki.Identity{Cluster: w.cluster, Generation: 1, Role: pki.RoleNode, Number: 3}
+	if cert, authorities, err := k.Sign(nil, id); cert != nil || authorities != nil || err != nil {
+		t.Errorf("a node that joins without TLS: %v", err)
+	}
+	if err := k.RevokeHead(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	later := w.open(token)
+	if !later.Signs() || !later.IsRevoked(9) {
+		t.Error("with TLS again the authority, or who was removed, is forgotten")
 	}
 }
 
