@@ -2,6 +2,7 @@ package headgroup
 
 import (
 	"errors"
+	"time"
 
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -111,7 +112,21 @@ func (g *Group) all() (list []*wire.Peer) {
 	return list
 }
 
-// follow keeps the book as the settings of the state are, and keeps sessions with the other heads.
+// awaitWhole waits until the state shows all that was committed before this head began. Until then it is that of the last snapshot, which may be
+// much older than the book: heads have joined and moved since.
+func (g *Group) awaitWhole() {
+	for g.state.Fresh(g.ctx) != nil {
+		select {
+		case <-time.After(lookEvery): // this head has failed, or ends
+		case <-g.ctx.Done():
+			return
+		}
+	}
+	g.whole.Store(true)
+	g.read()
+}
+
+// follow keeps the book as the settings of the state are, once the state is whole, and keeps sessions with the other heads.
 func (g *Group) follow() {
 	for {
 		from := g.state.Now()
@@ -135,18 +150,27 @@ func (g *Group) follow() {
 }
 
 func (g *Group) read() {
-	entries := Entries(g.state)
-	g.level.Store(0) // it may have changed
-	for _, e := range entries {
-		if e.ID == g.o.ID && e.Removed {
-			g.removedOnce.Do(func() { close(g.removed) })
-		}
-	}
-	g.o.Book.Set(entries)
+	g.setBook()
 	list, _ := g.o.Book.List()
 	for _, h := range list {
 		if h.Number != g.o.Number {
 			_, _ = g.o.Control(h.Number) // from now on it is dialed whenever there is no connection
 		}
+	}
+}
+
+func (g *Group) setBook() {
+	g.reading.Lock()
+	defer g.reading.Unlock()
+	whole := g.whole.Load()
+	entries := Entries(g.state)
+	g.level.Store(0) // it may have changed
+	for _, e := range entries {
+		if e.ID == g.o.ID && e.Removed { // this is final, so it counts in an older state, too
+			g.removedOnce.Do(func() { close(g.removed) })
+		}
+	}
+	if whole {
+		g.o.Book.Set(entries)
 	}
 }

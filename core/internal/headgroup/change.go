@@ -3,6 +3,7 @@ package headgroup
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -42,14 +43,30 @@ func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) 
 	return e.Number, g.state.PutSetting(ctx, SettingOf(at.ID), b)
 }
 
-// Has reports whether a head belongs to the cluster, as far as this head knows.
-func (g *Group) Has(at linkmsg.HeadAt) bool {
-	if b, known := g.state.Setting(SettingOf(at.ID)); known { // else the state may not have been read yet
-		e, err := ParseEntry(b)
-		return err == nil && e.Number == at.Number && !e.Removed
+// Has reports whether a head belongs to the cluster. That it does is said as far as this head knows. That a head has never joined, or is forgotten, is said after a fresh
+// read only: the state of this head may be older than that head.
+func (g *Group) Has(ctx context.Context, at linkmsg.HeadAt) (bool, error) {
+	if has, known := g.hasNow(at); known {
+		return has, nil
 	}
-	number, known := g.o.Book.Number(at.ID)
-	return known && number == at.Number
+	if number, known := g.o.Book.Number(at.ID); known && number == at.Number {
+		return true, nil
+	}
+	if err := g.state.Fresh(ctx); err != nil {
+		return false, fmt.Errorf("this head does not know whether head %d belongs to the cluster: %w", at.Number, err)
+	}
+	has, _ := g.hasNow(at)
+	return has, nil
+}
+
+// hasNow returns what the state says of a head as it is.
+func (g *Group) hasNow(at linkmsg.HeadAt) (has, known bool) {
+	b, known := g.state.Setting(SettingOf(at.ID))
+	if !known {
+		return false, false
+	}
+	e, err := ParseEntry(b)
+	return err == nil && e.Number == at.Number && !e.Removed, true
 }
 
 // Change does what an administrator wants. It reports false, without an error, if only the head that leads can do it.

@@ -7,7 +7,8 @@
 // for each head with both and with its addresses (SettingOf). A head writes its own at each start, so a head may move: Raft knows
 // names only, and every connection is dialed at the newest addresses. To write there, the head must be found by a majority first: so each head also says to the others where it is,
 // at the beginning of each session, and that comes before what the state says (Book.Moved). What a head must know before it has read its state is in a file of its folder
-// (File): who it is, the sealed keys of the cluster, and the heads as it saw them last.
+// (File): who it is, the sealed keys of the cluster, and the heads as it saw them last. A head that begins has an older state at first, that of its last snapshot, so the
+// file counts until a fresh read has shown that the state is whole (awaitWhole). Without that, heads that have joined or moved since the snapshot would not be found, and there might be no majority.
 //
 // The settings decide who belongs to the group. The head that leads makes Raft's members follow them (package headprocess has it
 // call Group.Settle).
@@ -30,8 +31,9 @@
 //
 // # Goroutines and locks
 //
-// A Group has one goroutine that passes on Raft's messages, one that follows the settings, one that tells nodes who leads, and one for each connection of Raft, for each
-// proposal of another head, and for each suspicion. Close ends them. Book.mu and Group.mu guard maps, and nothing is called with them held. Book.saving is held while the file is written.
+// A Group has one goroutine that passes on Raft's messages, one that follows the settings, one that waits until the state is whole, one that tells nodes who leads, and one for each connection of Raft, for each
+// proposal of another head, and for each suspicion. Close ends them. Book.mu and Group.mu guard maps, and nothing is called with them held. Book.saving is held while the file is written, and Group.reading while the
+// book is made as the state is; Book's locks are taken under it.
 //
 // # Files
 //

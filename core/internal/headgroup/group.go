@@ -56,6 +56,9 @@ type Group struct {
 	removed     chan struct{} // closed when the state says that this head is removed
 	removedOnce sync.Once
 
+	whole   atomic.Bool // the state shows all that was committed before this head began, so the book follows it
+	reading sync.Mutex  // held while the book is made as the state is
+
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
@@ -111,6 +114,7 @@ func (g *Group) isMember() bool {
 func (g *Group) Begin(state *raftstate.Node) {
 	g.state = state
 	g.goWork(g.follow)
+	g.goWork(g.awaitWhole)
 	g.goWork(g.announce)
 }
 

@@ -15,8 +15,11 @@ import (
 // member is the head that the played heads know.
 var member = linkmsg.HeadAt{ID: "known", Number: 4}
 
-func (s *playedState) Has(at linkmsg.HeadAt) bool {
-	return at.ID == member.ID && at.Number == member.Number
+func (s *playedState) Has(_ context.Context, at linkmsg.HeadAt) (bool, error) {
+	if at.ID == "too early" {
+		return false, errors.New("this head does not know it yet")
+	}
+	return at.ID == member.ID && at.Number == member.Number, nil
 }
 
 func sealing(text string) func(*Server) {
@@ -35,6 +38,9 @@ func TestKeys_HeadOfTheCluster_GetsThemForTheToken(t *testing.T) {
 		if err != nil || len(found) != 1 || !found[0].Removed || found[0].Sealed != nil {
 			t.Errorf("%+v is no head of the cluster, and gets %+v, %v", at, found, err)
 		}
+	}
+	if found, err := c.Keys(t.Context(), cluster, linkmsg.HeadAt{ID: "too early", Number: 4}); err == nil || len(found) != 0 || !strings.Contains(err.Error(), "does not know it yet") {
+		t.Errorf("a head that does not know who belongs to the cluster answers %+v, %v", found, err)
 	}
 	var refused *pki.RefusedError
 	if found, err := c.Keys(t.Context(), pki.NewCluster(), member); !errors.As(err, &refused) || !strings.Contains(err.Error(), "and this is the cluster "+cluster.String()) {

@@ -30,8 +30,8 @@ type Heads interface {
 	Status() (list []linkmsg.HeadStatus, leads bool)
 	// AddHead notes a further head, and returns its number: the one that it has had before, or a new one.
 	AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error)
-	// Has reports whether a head of that name and number belongs to the cluster.
-	Has(at linkmsg.HeadAt) bool
+	// Has reports whether a head of that name and number belongs to the cluster. The error says that it cannot be known now.
+	Has(ctx context.Context, at linkmsg.HeadAt) (bool, error)
 	// Change does something with a head. It reports false, without an error, if only the head that leads can do it.
 	Change(ctx context.Context, what linkmsg.HeadChange, number uint32, given bool) (done bool, err error)
 }
@@ -94,7 +94,7 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 		joined.Status, leads = s.Heads.Status()
 		joined.NotLeader = !leads
 	case linkmsg.JoinKeys:
-		joined.Sealed, joined.Removed, err = s.keysFor(who, &q)
+		joined.Sealed, joined.Removed, err = s.keysFor(ctx, who, &q)
 	case linkmsg.JoinChange:
 		var done bool
 		done, err = s.Heads.Change(ctx, q.Change, q.Head.Number, q.Given)
@@ -116,13 +116,18 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 	return a, err
 }
 
+// hasLimit bounds how long a head that asks for keys waits until this head knows whether the cluster has it. Without a majority nobody knows.
+const hasLimit = 2 * time.Second
+
 // keysFor returns the present keys for a head of this cluster that was away, or that the cluster has no such head any more.
-func (s *Server) keysFor(who string, q *linkmsg.Join) (sealed []byte, removed bool, err error) {
+func (s *Server) keysFor(ctx context.Context, who string, q *linkmsg.Join) (sealed []byte, removed bool, err error) {
 	if string(q.Of) != string(s.Self.Cluster[:]) {
 		return nil, false, fault.New(fault.BadRequest, "the head at %s belongs to the cluster %.40x, and this is the cluster %s", who, q.Of, s.Self.Cluster)
 	}
-	if !s.Heads.Has(q.Head) {
-		return nil, true, nil
+	knowing, cancel := context.WithTimeout(ctx, hasLimit)
+	defer cancel()
+	if has, err := s.Heads.Has(knowing, q.Head); err != nil || !has {
+		return nil, err == nil, err
 	}
 	s.Log.Info("a head that was away gets the present keys", "head", q.Head.Number, "from", who)
 	sealed, err = s.Sealed()

@@ -16,4 +16,4 @@ func (e *DeclaredDeadError) Error() string {
 const RemovedStatus = 76
 
 // ErrRemoved is why such a head ends, and why it does not start.
-var ErrRemoved = errors.New("this head was removed from the cluster (`eagleray heads remove`), and its number is given to nobody else. To let it join again, as a new head, empty the folder of its state")
+var ErrRemoved = errors.New("this head was removed from the cluster (`eagleray heads remove`), and its number is given to nobody else. To let it join again, as a new head, start it with a new folder for its state (--state-dir), and keep the old one until `eagleray heads list` shows it")
