@@ -30,10 +30,14 @@ func duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
-// formerSetting is the node_timeout that the cluster had before the present one was given. Nodes may still believe what a head has promised then.
-const formerSetting = "node_timeout_before"
+// The head that leads promises to nodes with the node_timeout that it has read when it began to lead, and nodes believe that for so long. The next head that leads must not
+// restart an exclusive actor earlier, so the state has what may still be believed besides TimeoutSetting. promise.go says when that ends.
+const (
+	formerSetting   = "node_timeout_before"   // the longest one that the cluster had before the present one
+	promisedSetting = "node_timeout_promised" // the longest one with which a head has led. Only the head that leads writes it
+)
 
-// noteTimeout notes in the state the node_timeout that is given, and the one before.
+// noteTimeout notes in the state the node_timeout that is given, and the longest one before if that is longer.
 func (c *Config) noteTimeout(ctx context.Context, state *raftstate.Node) error {
 	if c.NodeTimeout == 0 {
 		return nil
@@ -46,19 +50,32 @@ func (c *Config) noteTimeout(ctx context.Context, state *raftstate.Node) error {
 	switch {
 	case err != nil:
 		return err
+	case known && before == t.Dead: // as when the other heads are started with it, too
+		return nil
 	case known:
 	case len(state.ListNodes()) == 0: // a new cluster
 		before = t.Dead
 	default:
 		before = alive.DefaultDead
 	}
-	for _, x := range []struct {
-		name string
-		time time.Duration
-	}{{formerSetting, before}, {TimeoutSetting, t.Dead}} {
-		if err := state.PutSetting(ctx, x.name, strconv.AppendInt(nil, x.time.Milliseconds(), 10)); err != nil {
-			return fmt.Errorf("note the %s of the cluster: %w", TimeoutSetting, err)
+	former, _, err := timeoutIn(state, formerSetting)
+	if err != nil {
+		return err
+	}
+	if before > max(former, t.Dead) {
+		if err := putTimeout(ctx, state, formerSetting, before); err != nil {
+			return err
 		}
+	}
+	return putTimeout(ctx, state, TimeoutSetting, t.Dead)
+}
+
+// putTimeout writes a time into the state.
+func putTimeout(ctx context.Context, state interface {
+	PutSetting(ctx context.Context, name string, value []byte) error
+}, name string, t time.Duration) error {
+	if err := state.PutSetting(ctx, name, strconv.AppendInt(nil, t.Milliseconds(), 10)); err != nil {
+		return fmt.Errorf("note the setting %s of the cluster: %w", name, err)
 	}
 	return nil
 }
@@ -76,7 +93,7 @@ func timeoutIn(state *raftstate.Node, name string) (t time.Duration, known bool,
 	return duration(float64(ms) / 1000), true, nil
 }
 
-// timingOf returns the times of the cluster, as the state has them.
+// timingOf returns the times of the cluster, as the state has them. The fence is that of the longest node_timeout that a node may still believe.
 func timingOf(state *raftstate.Node) (t alive.Timing, err error) {
 	dead, known, err := timeoutIn(state, TimeoutSetting)
 	if err != nil {
@@ -88,11 +105,19 @@ func timingOf(state *raftstate.Node) (t alive.Timing, err error) {
 	if t, err = alive.NewTiming(dead); err != nil {
 		return t, err
 	}
-	former, known, err := timeoutIn(state, formerSetting)
-	if err != nil || !known {
-		return t, err
+	for _, name := range []string{formerSetting, promisedSetting} {
+		believed, known, err := timeoutIn(state, name)
+		if err != nil {
+			return t, err
+		}
+		if !known {
+			continue
+		}
+		b, err := alive.NewTiming(believed)
+		if err != nil {
+			return t, fmt.Errorf("the setting %s of the cluster's state: %w", name, err)
+		}
+		t.Fence = max(t.Fence, b.Fence)
 	}
-	f, err := alive.NewTiming(former)
-	t.Fence = max(t.Fence, f.Fence)
-	return t, err
+	return t, nil
 }

@@ -42,6 +42,9 @@ func lead(c *Config, reign *raftstate.Reign, group *headgroup.Group, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	if err := notePromise(ctx, reign, timing); err != nil {
+		return nil, err
+	}
 	l.head, err = head.Open(head.Options{State: reign, Placer: &nodePlacer{ctx: ctx, reign: reign, server: l.server, state: reign.Member(), log: log}, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
@@ -49,6 +52,11 @@ func lead(c *Config, reign *raftstate.Reign, group *headgroup.Group, log *slog.L
 	l.server.Judge(headlink.Judge{Timing: timing, Now: alarm.Now, State: reign, Exclusive: exclusiveIn(reign.Member())})
 	l.server.Serve(l.head)
 	l.ends.Go(func() { group.Settle(ctx, reign) })
+	l.ends.Go(func() {
+		if err := settlePromises(ctx, reign, timing); err != nil && ctx.Err() == nil && reigns(reign) {
+			log.Warn("what was promised to nodes with a longer node_timeout is not forgotten: exclusive actors may wait longer than necessary for their restart", "error", err)
+		}
+	})
 	follow := func(what func() error) {
 		l.ends.Go(func() {
 			if err := what(); ctx.Err() == nil && reigns(reign) {
