@@ -85,7 +85,7 @@ func keepNode(parent *process.Parent, dir, text, release string) error {
 	children = append(children, warden.Child{
 		Name: "daemon", Command: n.daemonCommand, Again: func(status int) bool { return status == process.RejoinStatus },
 	})
-	err = warden.Run(children, warden.Options{Signals: signals, Ready: n.ready, Ended: n.ended, Log: log})
+	err = warden.Run(children, warden.Options{Signals: signals, Ready: n.ready, Ended: n.ended, ReadyLimit: process.ReadyLimit, Log: log})
 	if e := markEnded(filepath.Dir(dir), dir); e != nil {
 		log.Warn("clearing up", "error", e)
 	}

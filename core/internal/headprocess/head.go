@@ -31,7 +31,7 @@ import (
 	"github.com/eagleray/eagleray/raftstate"
 )
 
-// generation is that of the heads until they can be recovered from a part of them.
+// generation is that of a new cluster. Each recovery (Recover) counts it up.
 const generation = 1
 
 // LogName is the head's log in the folder of its session.
