@@ -36,15 +36,13 @@ func (l *Links) Listen(from net.Listener) error {
 	}
 }
 
-// listened serves an accepted connection. Strangers wait for a place at the gate before the next one is accepted.
+// listened serves an accepted connection. It waits for nothing, so that nobody holds up the next one.
 func (l *Links) listened(c net.Conn) {
 	c = withSocket(c)
 	if _, ok := c.(*net.UnixConn); !ok {
-		s, err := l.gate.Enter(l.ctx, c)
+		s, err := l.gate.Arrive(c)
 		if err != nil {
-			if !errors.Is(err, context.Canceled) {
-				l.log.Warn("a connection was turned away", "why", err)
-			}
+			l.log.Warn("a connection was turned away", "why", err)
 			return // it is closed
 		}
 		c = s

@@ -146,10 +146,10 @@ func (l *Links) host(ctx context.Context, nc net.Conn) (*member, error) {
 	return m, nil
 }
 
-// enter gives a connection a place at the gate, unless it has one.
+// enter waits until a connection has a place at the gate.
 func (l *Links) enter(ctx context.Context, nc net.Conn) (*pki.Stranger, error) {
-	if s, ok := nc.(*pki.Stranger); ok {
-		return s, nil
+	if s, ok := nc.(*pki.Stranger); ok { // listened has made it
+		return s, s.Wait(ctx)
 	}
 	return l.gate.Enter(ctx, nc)
 }

@@ -11,12 +11,12 @@ import (
 // one address takes a few hundredths of a processor at most.
 const (
 	freeFailures  = 256  // connections without a proof, before an address is limited
-	failureRate   = 100  // further ones, for each second
+	failureRate   = 50   // further ones, for each second; fewer than those that say nothing lose their places in it (strangerCount)
 	mostAddresses = 1024 // that are remembered
 )
 
 // failures counts, for each address, connections that have proved nothing. An address that has too many of them is turned away
-// at once, and gets 100 of them back in each second. It is about cost: members of the same address are turned away, too, and dial again.
+// at once, and gets failureRate of them back in each second. It is about cost: members of the same address are turned away, too, and dial again.
 type failures struct {
 	mu   sync.Mutex
 	from map[netip.Addr]*budget
