@@ -92,7 +92,7 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 			m.under.Close()
 		}
 	}()
-	_ = nc.SetDeadline(time.Now().Add(beginTime))
+	_ = m.nc.SetDeadline(time.Now().Add(beginTime)) // not later than a stranger's, if it is still one
 	g, err := readGreeting(m.nc)
 	if err != nil {
 		return fmt.Errorf("%s %d: %w", m.peer.Role, m.peer.Number, err)
@@ -109,6 +109,9 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 
 // admits returns why a connection is refused.
 func (l *Links) admits(m *member, g greeting) error {
+	if m.unfit != nil {
+		return m.unfit
+	}
 	if err := l.ours(m.peer); err != nil {
 		return err
 	}

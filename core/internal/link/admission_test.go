@@ -3,9 +3,12 @@ package link
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +90,69 @@ func TestListen_OneAddressIsSilent_MemberOfAnotherGetsIn(t *testing.T) {
 	}
 	for range silent {
 		arrives(t, closed, "the end of a silent connection")
+	}
+}
+
+// whys is a log that keeps the reasons of refusals.
+type whys struct {
+	slog.Handler
+	all chan string
+}
+
+func (w whys) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w whys) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "why" {
+			w.all <- fmt.Sprint(a.Value)
+		}
+		return true
+	})
+	return nil
+}
+
+// A member that must not connect is told why, and until then it is one of the strangers: others get its place.
+func TestListen_MemberThatMustNotConnect_IsToldAndHasAStrangersBounds(t *testing.T) {
+	elsewhere := identity(2)
+	elsewhere.Role = pki.RoleHead
+	elsewhere.Generation = 0
+	for name, x := range map[string]struct {
+		change func(*Config)
+		self   pki.Identity
+		says   string
+	}{
+		"revoked":    {func(c *Config) { c.Admit = func(pki.Identity) error { return errors.New("node 2 was revoked") } }, identity(2), "was revoked"},
+		"role":       {func(c *Config) { c.Fits = func(pki.Identity) error { return errors.New("no such role") } }, identity(2), "no such role"},
+		"generation": {func(*Config) {}, elsewhere, "of generation 0"},
+	} {
+		log := whys{slog.DiscardHandler, make(chan string, 10_000)}
+		address, a := listening(t, func(c *Config) { c.Log = slog.New(log); x.change(c) })
+		config := keys(t, a, x.self)(Protocol)
+		if status, text, err := bulkFrom(t, "127.0.0.1", address, config); err != nil || status != refused || !strings.Contains(text, x.says) {
+			t.Errorf("%s: %d %q %v", name, status, text, err)
+		}
+		if why := arrives(t, log.all, "the reason"); !strings.Contains(why, x.says) {
+			t.Errorf("%s: the log says %q", name, why)
+		}
+		// It says nothing, and connections of its address want its place.
+		evicted := false
+		for begun := time.Now(); !evicted && time.Since(begun) < soon; { // again if the machine was so slow that its time was over first
+			silent := tls.Client(dialFrom(t, "127.0.0.1", address), config)
+			_ = silent.SetDeadline(time.Now().Add(soon))
+			if err := silent.HandshakeContext(t.Context()); err != nil {
+				continue // its address has failed too often for the moment
+			}
+			for range 70 {
+				dialFrom(t, "127.0.0.1", address)
+			}
+			_, _ = io.Copy(io.Discard, silent)
+			for why := ""; !strings.HasPrefix(why, string(x.self.Role)+" 2: "); {
+				why = arrives(t, log.all, "why the connection has ended")
+				evicted = strings.Contains(why, net.ErrClosed.Error())
+			}
+		}
+		if !evicted {
+			t.Errorf("%s: it keeps its connection", name)
+		}
 	}
 }
