@@ -8,6 +8,7 @@
 //	browsers      a request that a page of another site has made is refused (Origin, Sec-Fetch-Site)
 //	open paths    health: GET and HEAD only; no token, nothing is read of a body
 //	host          an address, localhost, this machine's name or a name that no stranger can own; else it may be DNS rebinding
+//	closed paths  if this server has none, the answer is 404 and no token is looked at
 //	token         Authorization or X-Ray-Authorization: Bearer; no cookies, because browsers send those by themselves
 //	body          1 MiB
 //

@@ -34,9 +34,9 @@ const (
 type Options struct {
 	// Open are the paths that need no token. Each returns why this process is not healthy; nil: it is.
 	Open map[string]func() error
-	// Closed handles all other paths, for who has a token. Nil: there are none.
+	// Closed handles all other paths, for who has a token. Nil: there are none, and no token is looked at.
 	Closed http.Handler
-	// Tokens are those that count.
+	// Tokens are those that count. Strangers can have it called for each request, so it reads no file and hashes nothing. Not needed without Closed.
 	Tokens func() []pki.Token
 	// Hosts are names of this machine that requests may be for, besides those that are always allowed.
 	Hosts []string
@@ -141,10 +141,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		no.tell(w)
 		return
 	}
-	if h.o.Closed == nil {
-		(&refusal{http.StatusNotFound, "nothing is here"}).tell(w)
-		return
-	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	h.o.Closed.ServeHTTP(w, r)
 }
@@ -192,6 +188,9 @@ func fromAnotherSite(r *http.Request) *refusal {
 func (h *handler) refuses(r *http.Request) *refusal {
 	if !h.allowed(r.Host) {
 		return &refusal{http.StatusMisdirectedRequest, "requests for this host are refused"}
+	}
+	if h.o.Closed == nil {
+		return &refusal{http.StatusNotFound, "nothing is here"}
 	}
 	text, given := bearer(r)
 	if !given {
