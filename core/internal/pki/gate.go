@@ -70,7 +70,7 @@ var ErrLineFull = errors.New("too many connections wait until they may prove som
 
 // Arrive takes a connection, and waits for nothing. The caller then calls Wait. When Arrive fails, it has closed the connection.
 func (g *Gate) Arrive(c net.Conn) (*Stranger, error) {
-	s := &Stranger{Conn: c, gate: g, from: sourceOf(c), turn: make(chan error, 1)}
+	s := &Stranger{Conn: c, gate: g, from: SourceOf(c), turn: make(chan error, 1)}
 	if g.failures.over(s.from, time.Now()) {
 		c.Close()
 		return nil, fmt.Errorf("%s: %w", c.RemoteAddr(), ErrTooMany)

@@ -33,8 +33,8 @@ func (b *budget) now(t time.Time) float64 {
 	return min(b.left+t.Sub(b.at).Seconds()*failureRate, freeFailures)
 }
 
-// sourceOf returns the address that a connection counts for; the zero Addr: none. An IPv6 network of 64 bits counts as one.
-func sourceOf(c net.Conn) netip.Addr {
+// SourceOf returns the address that a connection counts for; the zero Addr: none. An IPv6 network of 64 bits counts as one.
+func SourceOf(c net.Conn) netip.Addr {
 	at, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}

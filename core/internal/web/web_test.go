@@ -257,39 +257,3 @@ func TestBodies_AreBounded(t *testing.T) {
 		}
 	}
 }
-
-func TestConnections_AreBoundedAndOthersAreClosed(t *testing.T) {
-	s := serve(t)
-	var lines []net.Conn
-	for range maxConns + 20 {
-		c, err := net.Dial("tcp", s.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		lines = append(lines, c)
-	}
-	closed := 0
-	for _, c := range lines[maxConns:] {
-		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
-		if _, err := c.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			closed++
-		}
-	}
-	if closed != 20 {
-		t.Errorf("%d of 20 connections more were closed", closed)
-	}
-	for _, c := range lines { // who says nothing is closed, and then others get in
-		c.Close()
-	}
-	for end := time.Now().Add(20 * time.Second); ; {
-		answer, err := http.Get("http://" + s.address + "/health")
-		if err == nil {
-			answer.Body.Close()
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
-}
