@@ -33,7 +33,7 @@ type pace struct {
 }
 
 // perSecond is how many connections a port gets in a second from an attack that is no flood.
-const perSecond = 60
+const perSecond = 40
 
 // wait waits until it is a connection's turn.
 func (p *pace) wait() {

@@ -111,7 +111,7 @@ func (a *attacker) slowloris() error {
 			if p.kind == "http" {
 				first = []byte("GET / HTTP/1.1\r\nHost: x\r\nX-Slow: " + strings.Repeat("x", 4096))
 			}
-			all.Go(func() { a.slow(p, c, first, i%2 == 0, begun) })
+			all.Go(func() { a.slow(p, c, first, i%2 == 0, time.Now()) })
 		}
 	}
 	if len(a.heads()) > 0 && a.token.From() != "" {

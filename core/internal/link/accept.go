@@ -36,15 +36,13 @@ func (l *Links) Listen(from net.Listener) error {
 	}
 }
 
-// listened serves an accepted connection. Strangers wait for a place at the gate before the next one is accepted.
+// listened serves an accepted connection. It waits for nothing, so that nobody holds up the next one.
 func (l *Links) listened(c net.Conn) {
 	c = withSocket(c)
 	if _, ok := c.(*net.UnixConn); !ok {
-		s, err := l.gate.Enter(l.ctx, c)
+		s, err := l.gate.Arrive(c)
 		if err != nil {
-			if !errors.Is(err, context.Canceled) {
-				l.log.Warn("a connection was turned away", "why", err)
-			}
+			l.log.Warn("a connection was turned away", "why", err)
 			return // it is closed
 		}
 		c = s
@@ -94,7 +92,7 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 			m.under.Close()
 		}
 	}()
-	_ = nc.SetDeadline(time.Now().Add(beginTime))
+	_ = m.nc.SetDeadline(time.Now().Add(beginTime)) // not later than a stranger's, if it is still one
 	g, err := readGreeting(m.nc)
 	if err != nil {
 		return fmt.Errorf("%s %d: %w", m.peer.Role, m.peer.Number, err)
@@ -111,6 +109,9 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 
 // admits returns why a connection is refused.
 func (l *Links) admits(m *member, g greeting) error {
+	if m.unfit != nil {
+		return m.unfit
+	}
 	if err := l.ours(m.peer); err != nil {
 		return err
 	}

@@ -12,7 +12,8 @@
 //
 // Both ends compare cluster, generation and number of the other one with what they must be. Then the end that dialed says in a greeting
 // what the connection is for and which node it means. The answer accepts, or refuses with a text. For a session, the greeting and the answer have the
-// hellos of package resume in them. All this takes 5 s at most, and pki.Gate bounds how many strangers may be at it. An address
+// hellos of package resume in them. All this takes 5 s at most, and pki.Gate bounds how many strangers may be at it; a member that must not connect is one of
+// them until it has been told why. An address
 // that begins with "/" is a Unix socket.
 //
 // # Sessions

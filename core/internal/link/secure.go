@@ -24,6 +24,7 @@ type member struct {
 
 	relayed bool   // a third node carries it
 	epoch   uint64 // of the links, before the other end was checked
+	unfit   error  // why it must not connect; it stays bounded as a stranger then, until it has been told
 }
 
 // withSocket returns a connection whose reader can get a thread, if it is one over TCP.
@@ -146,10 +147,10 @@ func (l *Links) host(ctx context.Context, nc net.Conn) (*member, error) {
 	return m, nil
 }
 
-// enter gives a connection a place at the gate, unless it has one.
+// enter waits until a connection has a place at the gate.
 func (l *Links) enter(ctx context.Context, nc net.Conn) (*pki.Stranger, error) {
-	if s, ok := nc.(*pki.Stranger); ok {
-		return s, nil
+	if s, ok := nc.(*pki.Stranger); ok { // listened has made it
+		return s, s.Wait(ctx)
 	}
 	return l.gate.Enter(ctx, nc)
 }
@@ -174,7 +175,8 @@ func (l *Links) hostTLS(ctx context.Context, s *pki.Stranger) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &member{nc: c, under: s, peer: peer}, s.Known()
+	m := &member{nc: c, under: s, peer: peer, unfit: l.fits(peer)}
+	return m, m.known(s)
 }
 
 func (l *Links) hostNeighbour(u *net.UnixConn) (*member, error) {
@@ -210,14 +212,30 @@ func (l *Links) hostPlain(ctx context.Context, s *pki.Stranger) (*member, error)
 	}
 	m := &member{nc: s, under: s}
 	err = pki.JoinServer(ctx, ch, l.c.Tokens(), func(_ context.Context, ask pki.Ask) (pki.Answer, error) {
-		if err := s.Known(); err != nil {
+		var err error
+		if m.peer, err = pki.ParseIdentity(string(ask.Body)); err != nil {
 			return pki.Answer{}, err
 		}
-		var err error
-		m.peer, err = pki.ParseIdentity(string(ask.Body))
-		return pki.Answer{Body: []byte(l.c.Self.String())}, err
+		m.unfit = l.fits(m.peer)
+		return pki.Answer{Body: []byte(l.c.Self.String())}, m.known(s)
 	})
 	return m, err
+}
+
+// known lifts the bounds of a member that may connect.
+func (m *member) known(s *pki.Stranger) error {
+	if m.unfit != nil {
+		return nil
+	}
+	return s.Known()
+}
+
+// fits returns why a member must not connect, whatever it wants.
+func (l *Links) fits(peer pki.Identity) error {
+	if err := l.ours(peer); err != nil {
+		return err
+	}
+	return l.c.Admit(peer)
 }
 
 // joins hands a connection to Config.Join.

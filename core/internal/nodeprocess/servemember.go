@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/daemon"
-	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 )
 
@@ -48,7 +47,7 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 	}
 	d.SetHead(m.head)
 	d.Serve()
-	health, err := c.Member.Web.Serve(m.health(d), m.tokens, o.Log)
+	health, err := c.Member.Web.Serve(m.health(d), nil, o.Log)
 	if err != nil {
 		m.withdraw()
 		return err
@@ -81,13 +80,4 @@ func (m *member) health(d *daemon.Daemon) map[string]func() error {
 		}
 	}
 	return map[string]func() error{"/api/local_raylet_healthz": well, "/api/healthz": well}
-}
-
-// tokens returns the token that this machine has now.
-func (m *member) tokens() []pki.Token {
-	t, err := m.conf.Token.Read()
-	if err != nil {
-		return nil
-	}
-	return []pki.Token{t}
 }

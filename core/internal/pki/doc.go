@@ -44,13 +44,13 @@
 // # Bounds
 //
 // Before a process has proved something it may send strangerBytes in strangerTime, and Gate
-// lets strangerCount such processes in at a time. A frame before the proof has at most
-// MaxFrame bytes. An address of which freeFailures connections have proved nothing is turned away, but for failureRate
+// lets strangerCount such processes in at a time, which the addresses share evenly; lineOfOne of an address and lineOfAll of all wait.
+// A frame before the proof has at most MaxFrame bytes. An address of which freeFailures connections have proved nothing is turned away, but for failureRate
 // connections a second: each one costs a handshake. The table of addresses has mostAddresses.
 //
 // # Rules of the package
 //
-// The package opens no sockets and starts no goroutines, apart from a timer of Gate.Enter. It
+// The package opens no sockets and starts no goroutines, apart from a timer of Gate, which closes the connections whose places others get. It
 // reads time.Now and crypto/rand. Gate.mu and failures.mu are its only locks, and nothing is called with one held.
 // Keys.Install may be called while connections begin.
 package pki

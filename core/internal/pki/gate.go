@@ -17,23 +17,32 @@ const (
 	strangerCount = 64              // at a time
 	strangerBytes = 16 << 10        // that each may send, TLS included
 	strangerTime  = 5 * time.Second // that each may take
-	strangerGrace = time.Second     // for which nobody takes its place
+	strangerGrace = time.Second     // for which no other one of an address with as many places takes its place
+	lineOfOne     = 64              // of an address that wait for a place
+	lineOfAll     = 256             // that wait for a place
 )
 
-// Gate bounds the connections to a process whose other end has not proved anything yet. When
-// all places are taken, a new one gets the place of the one that has been there for the
-// longest time, but nobody loses its place in the first second.
+// Gate bounds the connections to a process whose other end has not proved anything yet. The addresses from which they come
+// share the places evenly: when all places are taken, a new connection gets the place of the oldest one of the address that has
+// most, if that has at least two more than its own address. Else it waits, until one becomes free or one of an address with as
+// many has had its place for a second.
 type Gate struct {
-	mu    sync.Mutex
-	open  []*Stranger   // in the order in which they came
-	freed chan struct{} // closed and made anew when a place becomes free
+	mu      sync.Mutex
+	sources map[netip.Addr]*source // those with connections
+	placed  int                    // all that have a place
+	waiting int                    // all that wait for one
+	came    uint64                 // numbers them
+	timer   *time.Timer            // calls tick; nil: nobody has waited yet
 
 	failures failures
 }
 
+// source has the connections of an address, in the order in which they got a place or came.
+type source struct{ open, line []*Stranger }
+
 // NewGate returns one with all places free.
 func NewGate() *Gate {
-	return &Gate{freed: make(chan struct{}), failures: failures{from: map[netip.Addr]*budget{}}}
+	return &Gate{sources: map[netip.Addr]*source{}, failures: failures{from: map[netip.Addr]*budget{}}}
 }
 
 // Stranger is a connection whose other end has not proved anything yet. Its reads fail when
@@ -41,11 +50,13 @@ func NewGate() *Gate {
 // that; Close closes the connection.
 type Stranger struct {
 	net.Conn
-	gate  *Gate
-	from  netip.Addr // that its failure counts for
-	since time.Time
-	left  atomic.Int64 // bytes that it may send; negative: it is known
-	ended sync.Once    // by Close
+	gate   *Gate
+	from   netip.Addr   // that its failure counts for
+	number uint64       // it is the number-th that came
+	turn   chan error   // says that it has a place, or that it gets none; has room for one
+	since  time.Time    // when it got a place; zero: it waits. Guarded by Gate.mu until turn has said so
+	left   atomic.Int64 // bytes that it may send; negative: it is known
+	ended  sync.Once    // by Close
 }
 
 // ErrPlaceLost is the error of a connection that has proved itself after it had lost its place.
@@ -54,80 +65,215 @@ var ErrPlaceLost = errors.New("closed to make room for others that join")
 // ErrTooMany is the error of a connection from an address of which too many have proved nothing.
 var ErrTooMany = errors.New("too many connections of this address have proved nothing")
 
-// Enter gives a connection a place, and waits for one while there is none. The caller then
-// calls Known, or closes the Stranger. When Enter fails, it has closed the connection: with ErrTooMany at once.
-func (g *Gate) Enter(ctx context.Context, c net.Conn) (*Stranger, error) {
-	s := &Stranger{Conn: c, gate: g, from: sourceOf(c)}
+// ErrLineFull is the error of a connection that has no place and cannot wait for one.
+var ErrLineFull = errors.New("too many connections wait until they may prove something")
+
+// Arrive takes a connection, and waits for nothing. The caller then calls Wait. When Arrive fails, it has closed the connection.
+func (g *Gate) Arrive(c net.Conn) (*Stranger, error) {
+	s := &Stranger{Conn: c, gate: g, from: SourceOf(c), turn: make(chan error, 1)}
 	if g.failures.over(s.from, time.Now()) {
 		c.Close()
 		return nil, fmt.Errorf("%s: %w", c.RemoteAddr(), ErrTooMany)
 	}
 	s.left.Store(strangerBytes)
-	for entered := false; !entered; {
-		var wait time.Duration
-		var freed <-chan struct{}
-		var evicted *Stranger
-		entered, wait, freed, evicted = g.try(s)
-		if evicted != nil {
-			evicted.Conn.Close()
-		}
-		if entered {
-			break
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-freed:
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			c.Close()
-			return nil, fmt.Errorf("%s waits for a place: %w", c.RemoteAddr(), context.Cause(ctx))
-		}
-		timer.Stop()
-	}
-	if err := c.SetDeadline(s.since.Add(strangerTime)); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("bound the time of %s: %w", c.RemoteAddr(), err)
+	taken, evicted := g.take(s)
+	closeAll(evicted)
+	if !taken {
+		c.Close()
+		return nil, fmt.Errorf("%s: %w", c.RemoteAddr(), ErrLineFull)
 	}
 	return s, nil
 }
 
-// try takes a place, from the oldest one if need be. If nobody may lose its place yet, it says
-// for how long, and what tells that a place is free before.
-func (g *Gate) try(s *Stranger) (entered bool, wait time.Duration, freed <-chan struct{}, evicted *Stranger) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := time.Now()
-	if len(g.open) >= strangerCount {
-		if wait = strangerGrace - now.Sub(g.open[0].since); wait > 0 {
-			return false, wait, g.freed, nil
+// Wait waits until the connection has a place, and begins its time. The caller then calls Known, or Close. When Wait fails, it has
+// closed the connection. It is called once.
+func (s *Stranger) Wait(ctx context.Context) error {
+	select {
+	case err := <-s.turn:
+		if err == nil {
+			err = s.Conn.SetDeadline(s.since.Add(strangerTime))
 		}
-		evicted = g.open[0]
-		g.open = slices.Delete(g.open, 0, 1)
+		if err != nil {
+			s.Close()
+			return fmt.Errorf("%s: %w", s.RemoteAddr(), err)
+		}
+		return nil
+	case <-ctx.Done():
+		s.Close()
+		return fmt.Errorf("%s waits for a place: %w", s.RemoteAddr(), context.Cause(ctx))
 	}
-	s.since = now
-	g.open = append(g.open, s)
-	return true, 0, nil, evicted
 }
 
-// leave gives a place back. It reports whether the connection still had one.
-func (g *Gate) leave(s *Stranger) bool {
+// Enter is Arrive and Wait.
+func (g *Gate) Enter(ctx context.Context, c net.Conn) (*Stranger, error) {
+	s, err := g.Arrive(c)
+	if err == nil {
+		err = s.Wait(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func closeAll(evicted []*Stranger) {
+	for _, s := range evicted {
+		s.Conn.Close()
+	}
+}
+
+// take puts a connection into the line of its address, and gives places to those whose turn it is. It reports false if the line has
+// no room. The caller closes those that it returns.
+func (g *Gate) take(s *Stranger) (taken bool, evicted []*Stranger) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	i := slices.Index(g.open, s)
-	if i < 0 {
+	own := g.sources[s.from]
+	if own != nil && len(own.line) >= lineOfOne {
+		return false, nil
+	}
+	if own == nil {
+		own = &source{}
+	}
+	if g.waiting >= lineOfAll {
+		longest := g.longest()
+		if len(longest.line) < len(own.line)+2 {
+			return false, nil
+		}
+		last := longest.line[len(longest.line)-1]
+		longest.line = longest.line[:len(longest.line)-1]
+		g.waiting--
+		last.turn <- ErrLineFull
+	}
+	g.came++
+	s.number = g.came
+	own.line = append(own.line, s)
+	g.sources[s.from] = own
+	g.waiting++
+	return true, g.fill(time.Now())
+}
+
+// longest returns the address with the longest line.
+func (g *Gate) longest() (longest *source) {
+	for _, one := range g.sources {
+		if longest == nil || len(one.line) > len(longest.line) {
+			longest = one
+		}
+	}
+	return longest
+}
+
+// fill gives places to those that wait, as long as there is one to give. It returns those that have lost theirs.
+func (g *Gate) fill(now time.Time) (evicted []*Stranger) {
+	for g.waiting > 0 {
+		next := g.next()
+		if g.placed >= strangerCount {
+			victim, wait := g.victim(len(next.open), now)
+			if wait > 0 {
+				g.again(wait)
+				break
+			}
+			g.drop(victim)
+			evicted = append(evicted, victim)
+		}
+		s := next.line[0]
+		next.line = slices.Delete(next.line, 0, 1)
+		next.open = append(next.open, s)
+		g.waiting, g.placed = g.waiting-1, g.placed+1
+		s.since = now
+		s.turn <- nil
+	}
+	return evicted
+}
+
+// next returns the address whose turn it is: of those for which connections wait the one that has fewest places, and then the
+// one whose connection came first.
+func (g *Gate) next() (next *source) {
+	for _, one := range g.sources {
+		if len(one.line) == 0 {
+			continue
+		}
+		if next == nil || len(one.open) < len(next.open) || len(one.open) == len(next.open) && one.line[0].number < next.line[0].number {
+			next = one
+		}
+	}
+	return next
+}
+
+// victim returns whose place a connection gets whose address has some places already, and how long it waits for that. An address that
+// has at least two more gives its oldest one at once. Else it is the oldest of all of which the addresses have at least as many.
+func (g *Gate) victim(places int, now time.Time) (victim *Stranger, wait time.Duration) {
+	var most *source
+	for _, one := range g.sources {
+		if most == nil || len(one.open) > len(most.open) {
+			most = one
+		}
+		if n := len(one.open); n > 0 && n >= places && (victim == nil || one.open[0].since.Before(victim.since)) {
+			victim = one.open[0]
+		}
+	}
+	if len(most.open) >= places+2 {
+		return most.open[0], 0
+	}
+	return victim, strangerGrace - now.Sub(victim.since)
+}
+
+// again calls tick after a while.
+func (g *Gate) again(wait time.Duration) {
+	if g.timer == nil {
+		g.timer = time.AfterFunc(wait, g.tick)
+		return
+	}
+	g.timer.Reset(wait)
+}
+
+// tick gives places to those that wait.
+func (g *Gate) tick() { closeAll(g.filled()) }
+
+func (g *Gate) filled() []*Stranger {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fill(time.Now())
+}
+
+// drop takes a connection out, and reports whether it had a place.
+func (g *Gate) drop(s *Stranger) bool {
+	own := g.sources[s.from]
+	if own == nil {
 		return false
 	}
-	g.open = slices.Delete(g.open, i, i+1)
-	close(g.freed)
-	g.freed = make(chan struct{})
-	return true
+	open, line := slices.Index(own.open, s), slices.Index(own.line, s)
+	if open >= 0 {
+		own.open = slices.Delete(own.open, open, open+1)
+		g.placed--
+	}
+	if line >= 0 {
+		own.line = slices.Delete(own.line, line, line+1)
+		g.waiting--
+	}
+	if len(own.open) == 0 && len(own.line) == 0 {
+		delete(g.sources, s.from)
+	}
+	return open >= 0
+}
+
+// leave gives a place back. It reports whether the connection still had one, and whether it has ever had one.
+func (g *Gate) leave(s *Stranger) (had, ever bool) {
+	had, ever, evicted := g.left(s)
+	closeAll(evicted)
+	return had, ever
+}
+
+func (g *Gate) left(s *Stranger) (had, ever bool, evicted []*Stranger) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	had = g.drop(s)
+	return had, !s.since.IsZero(), g.fill(time.Now())
 }
 
 // Known says that the other end has proved itself: it gives the place back and lifts the
 // bounds. It fails when the connection has lost its place meanwhile, and then is closed.
 func (s *Stranger) Known() error {
-	if !s.gate.leave(s) {
+	if had, _ := s.gate.leave(s); !had {
 		return fmt.Errorf("%s: %w", s.RemoteAddr(), ErrPlaceLost)
 	}
 	s.left.Store(-1)
@@ -164,13 +310,13 @@ func (s *Stranger) bound(t time.Time) time.Time {
 	return t
 }
 
-// Close gives the place back and closes the connection.
+// Close gives the place back and closes the connection. That counts as a failure of its address, if the other end had a place and has proved nothing.
 func (s *Stranger) Close() error {
+	_, ever := s.gate.leave(s)
 	s.ended.Do(func() {
-		if s.left.Load() >= 0 {
+		if ever && s.left.Load() >= 0 {
 			s.gate.failures.add(s.from, time.Now())
 		}
 	})
-	s.gate.leave(s)
 	return s.Conn.Close()
 }

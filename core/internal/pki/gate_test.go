@@ -166,8 +166,8 @@ func TestGate_Join_FitsAndIsKnownAfterwards(t *testing.T) {
 	e := converse(t, joiner, server, fixed(1), []Token{fixed(1)}, Ask{Body: make([]byte, MaxFrame-proofSize-8)}, func(Ask) (Answer, error) {
 		return Answer{}, s.Known()
 	})
-	if e.client != nil || e.server != nil || len(g.open) != 0 {
-		t.Fatalf("%+v, %d places taken", e, len(g.open))
+	if e.client != nil || e.server != nil || g.placed != 0 {
+		t.Fatalf("%+v, %d places taken", e, g.placed)
 	}
 	go func() { _, _ = joiner.conn.Write(make([]byte, 2*strangerBytes)) }()
 	if _, err := io.ReadFull(server.conn, make([]byte, 2*strangerBytes)); err != nil {

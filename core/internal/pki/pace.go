@@ -11,12 +11,12 @@ import (
 // one address takes a few hundredths of a processor at most.
 const (
 	freeFailures  = 256  // connections without a proof, before an address is limited
-	failureRate   = 100  // further ones, for each second
+	failureRate   = 50   // further ones, for each second; fewer than those that say nothing lose their places in it (strangerCount)
 	mostAddresses = 1024 // that are remembered
 )
 
 // failures counts, for each address, connections that have proved nothing. An address that has too many of them is turned away
-// at once, and gets 100 of them back in each second. It is about cost: members of the same address are turned away, too, and dial again.
+// at once, and gets failureRate of them back in each second. It is about cost: members of the same address are turned away, too, and dial again.
 type failures struct {
 	mu   sync.Mutex
 	from map[netip.Addr]*budget
@@ -33,8 +33,8 @@ func (b *budget) now(t time.Time) float64 {
 	return min(b.left+t.Sub(b.at).Seconds()*failureRate, freeFailures)
 }
 
-// sourceOf returns the address that a connection counts for; the zero Addr: none. An IPv6 network of 64 bits counts as one.
-func sourceOf(c net.Conn) netip.Addr {
+// SourceOf returns the address that a connection counts for; the zero Addr: none. An IPv6 network of 64 bits counts as one.
+func SourceOf(c net.Conn) netip.Addr {
 	at, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}

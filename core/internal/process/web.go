@@ -21,7 +21,7 @@ type WebConfig struct {
 }
 
 // Serve serves HTTP. A port that is taken and that nobody has asked for is left out, because several nodes may stand on one machine. Without a
-// configuration nothing is served, and the server is nil.
+// configuration nothing is served, and the server is nil. Tokens may be nil, because nothing that is served so far needs one (web.Options.Closed).
 func (c *WebConfig) Serve(open map[string]func() error, tokens func() []pki.Token, log *slog.Logger) (*web.Server, error) {
 	if c == nil {
 		return nil, nil

@@ -4,10 +4,12 @@
 //
 // Each request goes through these, in this order:
 //
-//	connections   128 at a time; 5 s for a header, 10 s for a request, 16 KiB of headers
+//	connections   128 at a time, of which the oldest one of the address that has most gives way to a new one, unless it has shown a
+//	              token; 5 s for a header, 10 s for a request, 16 KiB of headers
 //	browsers      a request that a page of another site has made is refused (Origin, Sec-Fetch-Site)
-//	open paths    health: GET and HEAD only; no token, nothing is read of a body
+//	open paths    health: GET and HEAD only; no token, nothing is read of a body, and the connection ends
 //	host          an address, localhost, this machine's name or a name that no stranger can own; else it may be DNS rebinding
+//	closed paths  if this server has none, the answer is 404 and no token is looked at
 //	token         Authorization or X-Ray-Authorization: Bearer; no cookies, because browsers send those by themselves
 //	body          1 MiB
 //
@@ -16,5 +18,6 @@
 //
 // # Goroutines and locks
 //
-// Serve has one goroutine for the listener, and one for each connection, which net/http makes. tokens.mu guards what is known of texts.
+// Serve has one goroutine for the listener, and one for each connection, which net/http makes. tokens.mu guards what is known of texts, bounded.mu the places. Nothing is
+// called with one held. The files: web.go has the server and the checks, places.go the places of connections.
 package web

@@ -34,9 +34,9 @@ const (
 type Options struct {
 	// Open are the paths that need no token. Each returns why this process is not healthy; nil: it is.
 	Open map[string]func() error
-	// Closed handles all other paths, for who has a token. Nil: there are none.
+	// Closed handles all other paths, for who has a token. Nil: there are none, and no token is looked at.
 	Closed http.Handler
-	// Tokens are those that count.
+	// Tokens are those that count. Strangers can have it called for each request, so it reads no file and hashes nothing. Not needed without Closed.
 	Tokens func() []pki.Token
 	// Hosts are names of this machine that requests may be for, besides those that are always allowed.
 	Hosts []string
@@ -55,11 +55,12 @@ func Serve(l net.Listener, o Options) *Server {
 	h := &handler{o: o, hosts: append([]string{"localhost", name}, o.Hosts...), tokens: tokens{all: o.Tokens}}
 	s := &Server{done: make(chan struct{}), http: &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(io.Discard, "", 0), // strangers can cause these without end
+		ConnContext: withPlace,
+		ErrorLog:    log.New(io.Discard, "", 0), // strangers can cause these without end
 	}}
 	go func() {
 		defer close(s.done)
-		if err := s.http.Serve(&bounded{Listener: l, places: make(chan struct{}, maxConns)}); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(newBounded(l)); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("an HTTP server takes no connections any more", "address", l.Addr().String(), "error", err)
 		}
 	}()
@@ -73,41 +74,6 @@ func (s *Server) Close() {
 	}
 	_ = s.http.Close() // the listener may have been closed before
 	<-s.done
-}
-
-// bounded is a listener that has some places for connections. When all are taken, a new one is closed.
-type bounded struct {
-	net.Listener
-	places chan struct{}
-}
-
-// Accept implements net.Listener.
-func (b *bounded) Accept() (net.Conn, error) {
-	for {
-		c, err := b.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case b.places <- struct{}{}:
-			return &placed{Conn: c, places: b.places}, nil
-		default:
-			c.Close()
-		}
-	}
-}
-
-// placed gives its place back when it is closed.
-type placed struct {
-	net.Conn
-	once   sync.Once
-	places chan struct{}
-}
-
-// Close implements net.Conn.
-func (p *placed) Close() error {
-	p.once.Do(func() { <-p.places })
-	return p.Conn.Close()
 }
 
 // handler makes the checks.
@@ -141,10 +107,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		no.tell(w)
 		return
 	}
-	if h.o.Closed == nil {
-		(&refusal{http.StatusNotFound, "nothing is here"}).tell(w)
-		return
-	}
+	proved(r.Context())
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	h.o.Closed.ServeHTTP(w, r)
 }
@@ -171,6 +134,7 @@ func health(w http.ResponseWriter, r *http.Request, healthy func() error) {
 		(&refusal{http.StatusServiceUnavailable, "unhealthy"}).tell(w)
 		return
 	}
+	w.Header().Set("Connection", "close") // who has no token keeps no place
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprint(w, "success")
 }
@@ -192,6 +156,9 @@ func fromAnotherSite(r *http.Request) *refusal {
 func (h *handler) refuses(r *http.Request) *refusal {
 	if !h.allowed(r.Host) {
 		return &refusal{http.StatusMisdirectedRequest, "requests for this host are refused"}
+	}
+	if h.o.Closed == nil {
+		return &refusal{http.StatusNotFound, "nothing is here"}
 	}
 	text, given := bearer(r)
 	if !given {
