@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -44,7 +46,7 @@ func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) 
 }
 
 // Has reports whether a head belongs to the cluster. That it does is said as far as this head knows. That a head has never joined, or is forgotten, is said after a fresh
-// read only: the state of this head may be older than that head.
+// read only: the state of this head may be older than that head. One that is being removed belongs to it until the others do without it, and has to be let in until then.
 func (g *Group) Has(ctx context.Context, at linkmsg.HeadAt) (bool, error) {
 	if has, known := g.hasNow(at); known {
 		return has, nil
@@ -66,7 +68,7 @@ func (g *Group) hasNow(at linkmsg.HeadAt) (has, known bool) {
 		return false, false
 	}
 	e, err := ParseEntry(b)
-	return err == nil && e.Number == at.Number && !e.Removed, true
+	return err == nil && e.Number == at.Number, true
 }
 
 // Change does what an administrator wants. It reports false, without an error, if only the head that leads can do it.
@@ -88,14 +90,13 @@ func (g *Group) Change(ctx context.Context, what linkmsg.HeadChange, number uint
 	case linkmsg.HeadTransfer:
 		err = s.transfer(ctx, e)
 	case linkmsg.HeadVote:
+		if e.Removed {
+			return false, fault.New(fault.BadRequest, "head %d is being removed, so it gets no vote", number)
+		}
 		e.Voter = true
 		err = s.put(ctx, e)
 	case linkmsg.HeadRemove:
-		if others(g.state, e.ID) == 0 {
-			return false, fault.New(fault.BadRequest, "head %d is the only head: the cluster ends with it. `eagleray stop` on its machine stops it", number)
-		}
-		e.Removed = true
-		err = s.put(ctx, e)
+		err = s.remove(ctx, e)
 	default:
 		return false, fault.New(fault.BadRequest, "this head does not know the change %.40q", what)
 	}
@@ -122,6 +123,41 @@ func (s *seen) put(ctx context.Context, e *Entry) error {
 		return err
 	}
 	return s.r.PutSetting(ctx, SettingOf(e.ID), b)
+}
+
+// remove begins the removal of a head, if the heads that stay can carry it out as they are now.
+func (s *seen) remove(ctx context.Context, e *Entry) error {
+	if e.Removed {
+		return nil // it is under way
+	}
+	if others(s.r.Member(), e.ID) == 0 {
+		return fault.New(fault.BadRequest, "head %d is the only head: the cluster ends with it. `eagleray stop` on its machine stops it", e.Number)
+	}
+	heads := s.voters()
+	for !removable(heads, e.ID) {
+		if time.Since(s.begun) >= answersNow {
+			return fault.New(fault.BadRequest, "head %d is not removed, because the heads that stay could not go on without it. Not healthy: %s. Start those that are down, and wait until they are healthy (`eagleray heads list`), or remove first those that are lost for good", e.Number, troubles(heads, e.ID))
+		}
+		select { // this head leads since a moment ago, and the others may answer yet
+		case <-time.After(lookEvery / 10):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		heads = s.voters()
+	}
+	e.Removed = true
+	return s.put(ctx, e)
+}
+
+// troubles says which heads besides one are not well.
+func troubles(heads []Voter, but string) string {
+	var list []string
+	for _, v := range heads {
+		if why := v.trouble(); v.ID != but && why != "" {
+			list = append(list, fmt.Sprintf("head %d (%s)", v.Number, why))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // transfer has another head lead.

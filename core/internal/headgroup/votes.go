@@ -56,8 +56,12 @@ func Decide(heads []Voter) (Step, *Voter) {
 		list[i] = &heads[i]
 	}
 	slices.SortFunc(list, func(a, b *Voter) int { return cmp.Compare(a.Number, b.Number) })
-	if v := first(list, func(v *Voter) bool { return v.Removed && v.Member }); v != nil {
-		return removal(list, v)
+	for _, v := range list {
+		if v.Removed && v.Member { // one that cannot go yet must not keep others from coming that let it go
+			if step, of := stepOfRemoval(list, v); step != Nothing {
+				return step, of
+			}
+		}
 	}
 	if v := first(list, func(v *Voter) bool { return !v.Member && !v.Removed }); v != nil {
 		return Add, v
@@ -93,8 +97,8 @@ func balance(list []*Voter) (Step, *Voter) {
 	return Nothing, nil
 }
 
-// removal removes a head, if need be after another one leads.
-func removal(list []*Voter, v *Voter) (Step, *Voter) {
+// stepOfRemoval removes a head, if need be after another one leads.
+func stepOfRemoval(list []*Voter, v *Voter) (Step, *Voter) {
 	if !v.Leads && (!v.Votes || majorityWithout(list, v)) {
 		return Remove, v
 	}
@@ -113,6 +117,42 @@ func removal(list []*Voter, v *Voter) (Step, *Voter) {
 		return Promote, next
 	}
 	return HandOver, next
+}
+
+// removable reports whether a head that is to be removed would be a member no more after the steps that follow, if all heads stay as they are.
+func removable(heads []Voter, id string) bool {
+	list := slices.Clone(heads)
+	is := slices.IndexFunc(list, func(v Voter) bool { return v.ID == id })
+	if is < 0 {
+		return true
+	}
+	for list[is].Removed = true; list[is].Member; {
+		step, v := Decide(list)
+		if step == Nothing {
+			return false
+		}
+		carryOut(list, step, v)
+	}
+	return true
+}
+
+// carryOut makes a step as Raft would.
+func carryOut(list []Voter, step Step, v *Voter) {
+	switch step {
+	case Add:
+		v.Member = true
+	case Promote:
+		v.Votes = true
+	case Demote:
+		v.Votes = false
+	case Remove:
+		v.Member, v.Votes = false, false
+	case HandOver:
+		for i := range list {
+			list[i].Leads = false
+		}
+		v.Leads = true
+	}
 }
 
 // majorityWithout reports whether most of the voters besides one are heard.

@@ -3,6 +3,7 @@ package headgroup
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -65,6 +66,9 @@ func TestDecide_Cases(t *testing.T) {
 		"LVVR":    "remove 3",
 		"LW":      "promote 1",
 		"LxS":     "nothing",
+		"Lvr":     "nothing",
+		"Lvr-":    "add 3",     // a removal that waits keeps no head from coming
+		"LvrS":    "promote 3", // and one that comes lets it go
 	} {
 		got := "nothing"
 		if step, v := Decide(played(text)); step != Nothing {
@@ -105,16 +109,8 @@ func TestDecide_ComesToAnEndWithAMajority(t *testing.T) {
 				break
 			}
 			at := &list[v.Number]
-			switch step {
-			case Add:
-				at.Member, at.Lags = true, false
-			case Promote:
-				at.Votes = true
-			case Demote:
-				at.Votes = false
-			case Remove:
-				at.Member, at.Votes = false, false
-			}
+			carryOut(list, step, at)
+			at.Lags = at.Lags && step != Add
 			if at.Leads && !at.Votes {
 				t.Fatalf("%s: the leader has lost its vote by %v", text, step)
 			}
@@ -133,6 +129,20 @@ func TestDecide_ComesToAnEndWithAMajority(t *testing.T) {
 		}
 		if votes > 5 && steps > 0 && len([]rune(text)) < 6 {
 			t.Fatalf("%s: %d voters", text, votes)
+		}
+	}
+}
+
+// A removal begins only if it comes to its end with the heads as they are.
+func TestRemovable_Cases(t *testing.T) {
+	for text, want := range map[string]bool{
+		"LV 1": true, "LV 0": true, "LS 0": true, "LS 1": true, "Lx 0": false,
+		"LVw 1": false, "LVw 2": true, "LVw 0": false, "LVV 0": true, "LVwS 1": true, "LVwS 0": true, "LVwx 1": false,
+		"LVVww 1": false, "LVVww 3": true, "LVVww 9": true, "L 0": false,
+	} {
+		text, number, _ := strings.Cut(text, " ")
+		if got := removable(played(text), number); got != want {
+			t.Errorf("%s without %s: %v, want %v", text, number, got, want)
 		}
 	}
 }
