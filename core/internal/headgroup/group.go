@@ -114,10 +114,14 @@ func (g *Group) goWork(f func()) {
 // committed before the call.
 func (g *Group) Note(ctx context.Context, addresses []string) error {
 	e := Entry{HeadAt: linkmsg.HeadAt{ID: g.o.ID, Number: g.o.Number, Addresses: addresses, Level: raftstate.Level}}
+	err := g.state.Fresh(ctx) // after a start the state is that of the last snapshot, which may be older than what an administrator has changed
 	if old, known := g.own(); known {
 		e.Voter, e.Removed = old.Voter, old.Removed
 	}
-	b, err := e.Encode()
+	var b []byte
+	if err == nil {
+		b, err = e.Encode()
+	}
 	if err == nil {
 		err = g.state.PutSetting(ctx, SettingOf(g.o.ID), b)
 	}
