@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,11 +91,7 @@ func (g *Group) Change(ctx context.Context, what linkmsg.HeadChange, number uint
 	case linkmsg.HeadTransfer:
 		err = s.transfer(ctx, e)
 	case linkmsg.HeadVote:
-		if e.Removed {
-			return false, fault.New(fault.BadRequest, "head %d is being removed, so it gets no vote", number)
-		}
-		e.Voter = true
-		err = s.put(ctx, e)
+		err = s.give(ctx, e)
 	case linkmsg.HeadRemove:
 		err = s.remove(ctx, e)
 	default:
@@ -133,20 +130,25 @@ func (s *seen) remove(ctx context.Context, e *Entry) error {
 	if others(s.r.Member(), e.ID) == 0 {
 		return fault.New(fault.BadRequest, "head %d is the only head: the cluster ends with it. `eagleray stop` on its machine stops it", e.Number)
 	}
-	heads := s.voters()
-	for !removable(heads, e.ID) {
-		if time.Since(s.begun) >= answersNow {
-			return fault.New(fault.BadRequest, "head %d is not removed, because the heads that stay could not go on without it. Not healthy: %s. Start those that are down, and wait until they are healthy (`eagleray heads list`), or remove first those that are lost for good", e.Number, troubles(heads, e.ID))
-		}
-		select { // this head leads since a moment ago, and the others may answer yet
-		case <-time.After(lookEvery / 10):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		heads = s.voters()
+	s.awaitAnswers(ctx)
+	if heads := s.voters(); !removable(heads, e.ID) {
+		return fault.New(fault.BadRequest, "head %d is not removed, because the heads that stay could not go on without it. Not healthy: %s. Start those that are down, and wait until they are healthy (`eagleray heads list`), or remove first those that are lost for good", e.Number, troubles(heads, e.ID))
 	}
 	e.Removed = true
 	return s.put(ctx, e)
+}
+
+// awaitAnswers waits until the others have answered, if this head leads since a moment ago only: it asks them first.
+func (s *seen) awaitAnswers(ctx context.Context) {
+	tick := time.NewTicker(lookEvery / 10)
+	defer tick.Stop()
+	for time.Since(s.begun) < answersNow && slices.ContainsFunc(s.voters(), func(v Voter) bool { return !v.heard() }) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // troubles says which heads besides one are not well.
@@ -160,8 +162,27 @@ func troubles(heads []Voter, but string) string {
 	return strings.Join(list, ", ")
 }
 
+// give gives a head a vote. It gets that when it has caught up.
+func (s *seen) give(ctx context.Context, e *Entry) error {
+	if e.Removed {
+		return fault.New(fault.BadRequest, "head %d is being removed, so it gets no vote", e.Number)
+	}
+	var list []*Voter
+	votes := false
+	for _, v := range s.voters() {
+		list = append(list, &v)
+		votes = votes || v.ID == e.ID && v.Votes
+	}
+	if !votes && !roomForVote(list) {
+		return fault.New(fault.BadRequest, "head %d gets no vote, because %d heads have one, and more make every change slower and nothing safer. `eagleray heads remove` removes one of them; then a standby gets its vote by itself", e.Number, maxVoters)
+	}
+	e.Voter = true
+	return s.put(ctx, e)
+}
+
 // transfer has another head lead.
 func (s *seen) transfer(ctx context.Context, e *Entry) error {
+	s.awaitAnswers(ctx)
 	voters := 0
 	for _, v := range s.voters() {
 		switch {
@@ -170,8 +191,16 @@ func (s *seen) transfer(ctx context.Context, e *Entry) error {
 		case e != nil && v.ID == e.ID && v.Leads:
 			return nil // it leads already
 		}
-		if e != nil && v.ID == e.ID && !v.Votes {
+		if e == nil || v.ID != e.ID {
+			continue
+		}
+		switch {
+		case v.Removed:
+			return fault.New(fault.BadRequest, "head %d is being removed, so it cannot lead", v.Number)
+		case !v.Votes:
 			return fault.New(fault.BadRequest, "head %d has no vote, so it cannot lead: `eagleray heads add %d` gives it one", v.Number, v.Number)
+		case !v.heard():
+			return fault.New(fault.BadRequest, "head %d does not answer, so it cannot lead. Start it on its machine, or name another head (`eagleray heads list`)", v.Number)
 		}
 	}
 	if voters == 0 {

@@ -49,7 +49,7 @@ func (v *Voter) ready() bool { return v.Member && !v.Votes && !v.Removed && v.he
 
 // Decide says what to change, and of which head. There should be 1, 3 or 5 voters, all of them heads that are heard. Two heads have one voter: a second one would
 // make it more likely, and not less, that there is no majority. A voter that is silent keeps its vote until a standby can take it, or until there
-// are more than three voters without need.
+// are more than three voters without need. Who has got a vote by hand keeps it as long as it is heard, also when the number is even then; but there are never more than five heard voters.
 func Decide(heads []Voter) (Step, *Voter) {
 	list := make([]*Voter, len(heads))
 	for i := range heads {
@@ -66,7 +66,7 @@ func Decide(heads []Voter) (Step, *Voter) {
 	if v := first(list, func(v *Voter) bool { return !v.Member && !v.Removed }); v != nil {
 		return Add, v
 	}
-	if v := first(list, func(v *Voter) bool { return v.Wanted && v.ready() }); v != nil {
+	if v := first(list, func(v *Voter) bool { return v.Wanted && v.ready() }); v != nil && roomForVote(list) {
 		return Promote, v
 	}
 	return balance(list)
@@ -93,8 +93,23 @@ func balance(list []*Voter) (Step, *Voter) {
 		return Promote, ready
 	case silent != nil && votes > max(want, 3):
 		return Demote, silent
+	case votes > want && !slices.ContainsFunc(list, func(v *Voter) bool { return v.Removed && v.Member || v.Votes && !v.heard() }): // one that is silent may be back soon
+		if i := lastIndex(list, func(v *Voter) bool { return v.Votes && !v.Leads && !v.Wanted }); i >= 0 {
+			return Demote, list[i]
+		}
 	}
 	return Nothing, nil
+}
+
+// roomForVote reports whether one more head may have a vote. Those that are lost do not count: they lose theirs when another one has come.
+func roomForVote(list []*Voter) bool {
+	votes := 0
+	for _, v := range list {
+		if v.Votes && v.Silent < ReplaceAfter {
+			votes++
+		}
+	}
+	return votes < maxVoters
 }
 
 // stepOfRemoval removes a head, if need be after another one leads.
@@ -167,6 +182,15 @@ func majorityWithout(list []*Voter, without *Voter) bool {
 		}
 	}
 	return heard > votes/2
+}
+
+func lastIndex(list []*Voter, is func(*Voter) bool) int {
+	for i := len(list) - 1; i >= 0; i-- {
+		if is(list[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 func first(list []*Voter, is func(*Voter) bool) *Voter {
