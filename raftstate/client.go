@@ -147,6 +147,15 @@ func (n *Node) Node(id ids.Node) (r record.Node, ok bool) {
 	return r, ok
 }
 
+// LastNumber returns the highest number that a node or a head was given. Only a member that leads knows it: the state of another one may be older.
+func (n *Node) LastNumber() (last uint32, err error) {
+	if n.Reigns() == nil {
+		return 0, ErrNotLeader
+	}
+	n.fsm.view(func(m *Machine) { last = m.lastNode })
+	return last, nil
+}
+
 // ListNodes returns all nodes in order of registration.
 func (n *Node) ListNodes() (list []record.Node) {
 	n.fsm.view(func(m *Machine) { list = m.ListNodes() })

@@ -2,6 +2,7 @@ package raftstate
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"testing"
 
@@ -47,5 +48,24 @@ func TestNodeNumber_RepeatedRequest_GetsTheFirstAnswer(t *testing.T) {
 	second, _ := m.Apply(2, again)
 	if first.Number != 1 || second.Number != 1 {
 		t.Errorf("got %d, then %d", first.Number, second.Number)
+	}
+}
+
+// Who leads knows the last number that was given. The state of another member may be older.
+func TestLastNumber_OnlyWhoLeadsKnowsIt(t *testing.T) {
+	_, members := openThree(t)
+	r := reignOf(t, members)
+	number, err := r.NodeNumber(t.Context(), ids.NewNode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, n := range members {
+		last, err := n.LastNumber()
+		if n == r.Member() && (err != nil || last != number) {
+			t.Errorf("the member that leads: %d, %v, want %d", last, err, number)
+		}
+		if n != r.Member() && !errors.Is(err, ErrNotLeader) {
+			t.Errorf("member %s, which follows: %d, %v", id, last, err)
+		}
 	}
 }

@@ -270,7 +270,7 @@ func changeHeads(c *join.Client, what string, number *uint32, out io.Writer) err
 	case "add":
 		fmt.Fprintf(out, "Head %d gets a vote as soon as it has the whole state; eagleray heads list shows it.\n", *number)
 	case "remove":
-		fmt.Fprintf(out, "Head %d is being removed; eagleray heads list shows when it is gone. If its process still runs, it ends.\n", *number)
+		fmt.Fprintf(out, "Head %d is being removed; eagleray heads list shows when it is gone. If its process still runs, it ends when the other heads do without it.\n", *number)
 	default:
 		if number != nil {
 			fmt.Fprintf(out, "Head %d leads now.\n", *number)

@@ -167,7 +167,7 @@ func (g *Group) setBook() {
 	g.level.Store(0) // it may have changed
 	for _, e := range entries {
 		if e.ID == g.o.ID && e.Removed { // this is final, so it counts in an older state, too
-			g.removedOnce.Do(func() { close(g.removed) })
+			g.beginRemoval()
 		}
 	}
 	if whole {

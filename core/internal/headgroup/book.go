@@ -128,13 +128,12 @@ func (b *Book) find(is func(h *linkmsg.HeadAt) bool) (linkmsg.HeadAt, bool) {
 	return linkmsg.HeadAt{}, false
 }
 
-// Set replaces the list by what the state says. A state that has not been read yet says nothing.
+// Set replaces the list by what the state says. A head that is being removed stays in it until the state has forgotten it: until then the others need its vote.
+// A state that has not been read yet says nothing.
 func (b *Book) Set(list []Entry) {
 	var heads []linkmsg.HeadAt
 	for _, e := range list {
-		if !e.Removed {
-			heads = append(heads, e.HeadAt)
-		}
+		heads = append(heads, e.HeadAt)
 	}
 	if len(heads) == 0 {
 		return

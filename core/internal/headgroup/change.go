@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -44,7 +47,7 @@ func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) 
 }
 
 // Has reports whether a head belongs to the cluster. That it does is said as far as this head knows. That a head has never joined, or is forgotten, is said after a fresh
-// read only: the state of this head may be older than that head.
+// read only: the state of this head may be older than that head. One that is being removed belongs to it until the others do without it, and has to be let in until then.
 func (g *Group) Has(ctx context.Context, at linkmsg.HeadAt) (bool, error) {
 	if has, known := g.hasNow(at); known {
 		return has, nil
@@ -66,7 +69,7 @@ func (g *Group) hasNow(at linkmsg.HeadAt) (has, known bool) {
 		return false, false
 	}
 	e, err := ParseEntry(b)
-	return err == nil && e.Number == at.Number && !e.Removed, true
+	return err == nil && e.Number == at.Number, true
 }
 
 // Change does what an administrator wants. It reports false, without an error, if only the head that leads can do it.
@@ -88,14 +91,9 @@ func (g *Group) Change(ctx context.Context, what linkmsg.HeadChange, number uint
 	case linkmsg.HeadTransfer:
 		err = s.transfer(ctx, e)
 	case linkmsg.HeadVote:
-		e.Voter = true
-		err = s.put(ctx, e)
+		err = s.give(ctx, e)
 	case linkmsg.HeadRemove:
-		if others(g.state, e.ID) == 0 {
-			return false, fault.New(fault.BadRequest, "head %d is the only head: the cluster ends with it. `eagleray stop` on its machine stops it", number)
-		}
-		e.Removed = true
-		err = s.put(ctx, e)
+		err = s.remove(ctx, e)
 	default:
 		return false, fault.New(fault.BadRequest, "this head does not know the change %.40q", what)
 	}
@@ -124,8 +122,67 @@ func (s *seen) put(ctx context.Context, e *Entry) error {
 	return s.r.PutSetting(ctx, SettingOf(e.ID), b)
 }
 
+// remove begins the removal of a head, if the heads that stay can carry it out as they are now.
+func (s *seen) remove(ctx context.Context, e *Entry) error {
+	if e.Removed {
+		return nil // it is under way
+	}
+	if others(s.r.Member(), e.ID) == 0 {
+		return fault.New(fault.BadRequest, "head %d is the only head: the cluster ends with it. `eagleray stop` on its machine stops it", e.Number)
+	}
+	s.awaitAnswers(ctx)
+	if heads := s.voters(); !removable(heads, e.ID) {
+		return fault.New(fault.BadRequest, "head %d is not removed, because the heads that stay could not go on without it. Not healthy: %s. Start those that are down, and wait until they are healthy (`eagleray heads list`), or remove first those that are lost for good", e.Number, troubles(heads, e.ID))
+	}
+	e.Removed = true
+	return s.put(ctx, e)
+}
+
+// awaitAnswers waits until the others have answered, if this head leads since a moment ago only: it asks them first.
+func (s *seen) awaitAnswers(ctx context.Context) {
+	tick := time.NewTicker(lookEvery / 10)
+	defer tick.Stop()
+	for time.Since(s.begun) < answersNow && slices.ContainsFunc(s.voters(), func(v Voter) bool { return !v.heard() }) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// troubles says which heads besides one are not well.
+func troubles(heads []Voter, but string) string {
+	var list []string
+	for _, v := range heads {
+		if why := v.trouble(); v.ID != but && why != "" {
+			list = append(list, fmt.Sprintf("head %d (%s)", v.Number, why))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// give gives a head a vote. It gets that when it has caught up.
+func (s *seen) give(ctx context.Context, e *Entry) error {
+	if e.Removed {
+		return fault.New(fault.BadRequest, "head %d is being removed, so it gets no vote", e.Number)
+	}
+	var list []*Voter
+	votes := false
+	for _, v := range s.voters() {
+		list = append(list, &v)
+		votes = votes || v.ID == e.ID && v.Votes
+	}
+	if !votes && !roomForVote(list) {
+		return fault.New(fault.BadRequest, "head %d gets no vote, because %d heads have one, and more make every change slower and nothing safer. `eagleray heads remove` removes one of them; then a standby gets its vote by itself", e.Number, maxVoters)
+	}
+	e.Voter = true
+	return s.put(ctx, e)
+}
+
 // transfer has another head lead.
 func (s *seen) transfer(ctx context.Context, e *Entry) error {
+	s.awaitAnswers(ctx)
 	voters := 0
 	for _, v := range s.voters() {
 		switch {
@@ -134,8 +191,16 @@ func (s *seen) transfer(ctx context.Context, e *Entry) error {
 		case e != nil && v.ID == e.ID && v.Leads:
 			return nil // it leads already
 		}
-		if e != nil && v.ID == e.ID && !v.Votes {
+		if e == nil || v.ID != e.ID {
+			continue
+		}
+		switch {
+		case v.Removed:
+			return fault.New(fault.BadRequest, "head %d is being removed, so it cannot lead", v.Number)
+		case !v.Votes:
 			return fault.New(fault.BadRequest, "head %d has no vote, so it cannot lead: `eagleray heads add %d` gives it one", v.Number, v.Number)
+		case !v.heard():
+			return fault.New(fault.BadRequest, "head %d does not answer, so it cannot lead. Start it on its machine, or name another head (`eagleray heads list`)", v.Number)
 		}
 	}
 	if voters == 0 {

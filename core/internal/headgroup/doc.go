@@ -11,7 +11,7 @@
 // file counts until a fresh read has shown that the state is whole (awaitWhole). Without that, heads that have joined or moved since the snapshot would not be found, and there might be no majority.
 //
 // The settings decide who belongs to the group. The head that leads makes Raft's members follow them (package headprocess has it
-// call Group.Settle).
+// call Group.Settle). A head that is being removed keeps its place in the book, and works on, until Raft does without it: its vote may be one of those that the removal needs.
 //
 // # What heads say to each other
 //
@@ -31,12 +31,14 @@
 //
 // # Goroutines and locks
 //
-// A Group has one goroutine that passes on Raft's messages, one that follows the settings, one that waits until the state is whole, one that tells nodes who leads, and one for each connection of Raft, for each
+// A Group has one goroutine that passes on Raft's messages, one that follows the settings, one that waits until the state is whole, one that tells nodes who leads, one that waits for the end of its own
+// removal, and one for each connection of Raft, for each
 // proposal of another head, and for each suspicion. Close ends them. Book.mu and Group.mu guard maps, and nothing is called with them held. Book.saving is held while the file is written, and Group.reading while the
 // book is made as the state is; Book's locks are taken under it.
 //
 // # Files
 //
+//	group.go     the Group, and what it needs
 //	file.go      what a head knows before it has read its state
 //	book.go      which head is where
 //	layer.go     Raft's connections
@@ -48,5 +50,8 @@
 //	forward.go   proposals
 //	announce.go  who leads, for the nodes
 //	settle.go    Raft's members follow the settings
+//	votes.go     which of them has a vote
+//	change.go    what administrators want, and heads that join
+//	removal.go   a head that is removed works on until it is not needed
 //	level.go     which commands all heads know
 package headgroup

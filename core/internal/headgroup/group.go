@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -52,9 +51,8 @@ type Group struct {
 	ctx       context.Context
 	stop      context.CancelFunc
 
-	level       atomic.Int64  // the lowest of all heads, as Lowest has found it; 0: not known
-	removed     chan struct{} // closed when the state says that this head is removed
-	removedOnce sync.Once
+	level   atomic.Int64 // the lowest of all heads, as Lowest has found it; 0: not known
+	removed removal
 
 	whole   atomic.Bool // the state shows all that was committed before this head began, so the book follows it
 	reading sync.Mutex  // held while the book is made as the state is
@@ -70,7 +68,7 @@ type Group struct {
 
 // New returns a Group for a state that is about to be opened with its Transport, and with the Group as its Forwarder.
 func New(o Options) *Group {
-	g := &Group{o: o, peers: map[*wire.Peer]bool{}, removed: make(chan struct{}), told: make(chan struct{}, 1)}
+	g := &Group{o: o, peers: map[*wire.Peer]bool{}, removed: removal{done: make(chan struct{})}, told: make(chan struct{}, 1)}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.layer = &layer{g: g, came: make(chan net.Conn), done: make(chan struct{})}
 	raftLog := hclog.New(&hclog.LoggerOptions{Name: "raft", Level: hclog.Error, Output: RaftLog(o.Log)})
@@ -80,35 +78,6 @@ func New(o Options) *Group {
 
 // Transport is Raft's.
 func (g *Group) Transport() raft.Transport { return g.transport }
-
-// Removed is closed when the state says that this head is to be removed.
-func (g *Group) Removed() <-chan struct{} { return g.removed }
-
-// AwaitRemoval waits until another head has removed this one from the members, as far as this one can know, but not for ever: whoever removes it needs it
-// no more. Then it notes that this head belongs to the cluster no more.
-func (g *Group) AwaitRemoval(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, removalWait)
-	defer cancel()
-	for g.isMember() && ctx.Err() == nil {
-		select {
-		case <-time.After(lookEvery / 10):
-		case <-ctx.Done():
-		}
-	}
-	return g.o.Book.Remove()
-}
-
-// removalWait is how long a removed head may still be needed to commit its removal.
-const removalWait = 10 * time.Second
-
-func (g *Group) isMember() bool {
-	for _, m := range g.state.Members() {
-		if m.ID == g.o.ID {
-			return true
-		}
-	}
-	return false
-}
 
 // Begin begins to work with the state. Nothing may come from another head before.
 func (g *Group) Begin(state *raftstate.Node) {
@@ -145,12 +114,14 @@ func (g *Group) goWork(f func()) {
 // committed before the call.
 func (g *Group) Note(ctx context.Context, addresses []string) error {
 	e := Entry{HeadAt: linkmsg.HeadAt{ID: g.o.ID, Number: g.o.Number, Addresses: addresses, Level: raftstate.Level}}
-	if b, known := g.state.Setting(SettingOf(g.o.ID)); known {
-		if old, err := ParseEntry(b); err == nil {
-			e.Voter, e.Removed = old.Voter, old.Removed
-		}
+	err := g.state.Fresh(ctx) // after a start the state is that of the last snapshot, which may be older than what an administrator has changed
+	if old, known := g.own(); known {
+		e.Voter, e.Removed = old.Voter, old.Removed
 	}
-	b, err := e.Encode()
+	var b []byte
+	if err == nil {
+		b, err = e.Encode()
+	}
 	if err == nil {
 		err = g.state.PutSetting(ctx, SettingOf(g.o.ID), b)
 	}

@@ -113,8 +113,8 @@ func TestHas_HeadsOfTheCluster_ByNameAndNumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if has(at) {
-		t.Error("a head that is being removed belongs to the cluster")
+	if !has(at) {
+		t.Error("a head that is being removed is still needed, and is told that it does not belong to the cluster")
 	}
 	if err := s.r.DelSetting(t.Context(), SettingOf(at.ID)); err != nil {
 		t.Fatal(err)

@@ -193,7 +193,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	group.Begin(state)
 	noting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	seeks := &seeker{giveUp: giveUp, c: &c, cluster: id.self.Cluster, self: linkmsg.HeadAt{ID: stored.ID(), Number: id.self.Number}, state: state, book: book, keys: keys, release: release, log: log}
+	seeks := &seeker{giveUp: giveUp, c: &c, cluster: id.self.Cluster, self: linkmsg.HeadAt{ID: stored.ID(), Number: id.self.Number}, state: state, group: group, book: book, keys: keys, release: release, log: log}
 	go seeks.run(running)
 	keys.Serve(links)
 	for _, l := range []net.Listener{tcp, near} {
@@ -265,8 +265,8 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	case err := <-unfit:
 		return err
 	case <-group.Removed():
-		log.Warn("this head is being removed from the cluster")
-		if err := group.AwaitRemoval(running); err != nil {
+		log.Warn("this head was removed from the cluster")
+		if err := group.NoteRemoved(); err != nil {
 			return err
 		}
 		return process.ErrRemoved

@@ -88,6 +88,19 @@ func (k *keyState) ListNodes() []record.Node {
 	return nil
 }
 
+// LastNumber returns the highest number that was given, on the head that leads.
+func (k *keyState) LastNumber() (uint32, error) {
+	state, _ := k.now()
+	if state == nil {
+		return 0, join.ErrNotLeader
+	}
+	last, err := state.LastNumber()
+	if errors.Is(err, raftstate.ErrNotLeader) {
+		err = join.ErrNotLeader
+	}
+	return last, err
+}
+
 // NodeGone declares a node dead.
 func (k *keyState) NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error {
 	state, _ := k.now()

@@ -59,20 +59,24 @@ func Recover(folder string, sure bool, out io.Writer) error {
 			}
 		}
 	}
-	if len(gone) == 0 {
+	if f.Removed {
+		fmt.Fprintln(out, "This head was removed from its cluster. Do this only if the heads that have stayed are lost for good: what they have changed since then is not in this folder.")
+	}
+	if len(gone) == 0 && !f.Removed {
 		fmt.Fprintln(out, "It is the only head already: start it with `eagleray start --head`, there is nothing to recover.")
 		return nil
 	}
-	fmt.Fprintf(out, "These heads are given up for good: %s.\nThey are refused from then on, also if they come back. Changes of the state that %d of the %d voters had confirmed, and that this head has not got, are lost: an actor, a name or a value may be missing.\n",
-		strings.Join(gone, ", "), voters/2+1, voters)
+	if len(gone) > 0 {
+		fmt.Fprintf(out, "These heads are given up for good: %s.\nThey are refused from then on, also if they come back. Changes of the state that %d of the %d voters had confirmed, and that this head has not got, are lost: an actor, a name or a value may be missing.\n",
+			strings.Join(gone, ", "), voters/2+1, voters)
+	}
 	sayLacking(out, filepath.Join(folder, blobs.Folder), st.Blobs)
 	if !sure {
 		fmt.Fprintln(out, "Nothing was changed. To do it, give --yes.")
 		return nil
 	}
-	own := headgroup.SettingOf(dir.ID())
-	others := func(setting string) bool { return headgroup.IsSetting(setting) && setting != own }
-	if err := raftstate.Recover(dir.ID(), dir.Stores(), others); err != nil {
+	// The head writes its own setting anew when it starts. The one that is there may say that it is being removed.
+	if err := raftstate.Recover(dir.ID(), dir.Stores(), headgroup.IsSetting); err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
 	self.Generation++
@@ -83,7 +87,7 @@ func Recover(folder string, sure bool, out io.Writer) error {
 			kept = append(kept, h)
 		}
 	}
-	f.Heads = kept
+	f.Heads, f.Removed = kept, false
 	if err := f.Write(folder); err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}

@@ -27,6 +27,7 @@ type seeker struct {
 	cluster pki.Cluster
 	self    linkmsg.HeadAt
 	state   *raftstate.Node
+	group   *headgroup.Group
 	book    *headgroup.Book
 	keys    *trust.Keeper
 	release string
@@ -83,20 +84,24 @@ func (s *seeker) token() pki.Token {
 	return s.keys.Tokens()[0]
 }
 
-// askKeys asks the others for the keys of the cluster.
+// askKeys asks the others for the keys of the cluster, and hears so that they have removed this head, if it has missed that.
 func (s *seeker) askKeys(ctx context.Context) {
 	known, _ := s.book.List()
 	addresses := elsewhere(s.c.Join, known, s.self.Number)
-	if s.c.Insecure || len(addresses) == 0 {
+	if len(addresses) == 0 {
 		return
 	}
-	asks := join.Client{Heads: addresses, Token: s.token(), Release: s.release}
+	asks := join.Client{Heads: addresses, Token: s.token(), Insecure: s.c.Insecure, Release: s.release}
 	found, err := asks.Keys(ctx, s.cluster, s.self)
 	if errors.Is(err, pki.ErrWrongToken) {
 		s.giveUp(fmt.Errorf("no head leads that this one can reach, and another one does not know the %v. If the token was replaced while this head was away, put the new one in its place, and start the head again with its folder (%w)", asks.Token, err))
 	}
 	for _, answer := range found {
 		if answer.Removed {
+			s.group.Forgotten()
+			continue
+		}
+		if s.c.Insecure { // there are no keys to be replaced
 			continue
 		}
 		taken, err := s.keys.Offered(answer.Sealed, asks.Token)

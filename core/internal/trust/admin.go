@@ -189,14 +189,15 @@ const headNumber = 0
 // shortestID is how many digits of an id name a node at least.
 const shortestID = 6
 
-// named finds the node that a text means: its number, its name, or the beginning of its id. A number may be one that no node has registered with.
+// named finds the node that a text means: its number, its name, or the beginning of its id, which may have decimal digits only. A number may be one that no node has registered with, if
+// it was given to one.
 func (k *Keeper) named(text string) (*record.Node, uint32, error) {
 	var found []record.Node
 	number, err := strconv.ParseUint(text, 10, 32)
 	for _, n := range k.o.State.ListNodes() {
 		switch {
 		case err == nil && n.Number == uint32(number), err != nil && n.Name == text && n.State != record.NodeDead,
-			err != nil && len(text) >= shortestID && strings.HasPrefix(n.ID.String(), text):
+			len(text) >= shortestID && strings.HasPrefix(n.ID.String(), text):
 			found = append(found, n)
 		}
 	}
@@ -204,9 +205,13 @@ func (k *Keeper) named(text string) (*record.Node, uint32, error) {
 	case len(found) == 1:
 		return &found[0], found[0].Number, nil
 	case len(found) > 1:
-		return nil, 0, fmt.Errorf("%d nodes have the name %.100q: give the number or the id of one, which `eagleray list nodes` shows", len(found), text)
+		return nil, 0, fmt.Errorf("%d nodes are meant by %.100q: give the number of one, or more digits of its id, which `eagleray list nodes` shows", len(found), text)
 	case err == nil:
-		return nil, uint32(number), nil
+		last, err := k.o.State.LastNumber()
+		if err == nil && uint32(number) > last {
+			err = fmt.Errorf("no node has had the number %d, and no id begins with it: `eagleray list nodes` shows the numbers, the names and the ids of the nodes", number)
+		}
+		return nil, uint32(number), err
 	}
 	return nil, 0, fmt.Errorf("no node has the name, the number or an id that begins with %.100q: `eagleray list nodes` shows them", text)
 }

@@ -25,6 +25,8 @@ type State interface {
 	Setting(name string) ([]byte, bool)
 	PutSetting(ctx context.Context, name string, value []byte) error
 	ListNodes() []record.Node
+	// LastNumber returns the highest number that a node or a head was given.
+	LastNumber() (uint32, error)
 	NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error
 }
 

@@ -28,7 +28,20 @@ type playedState struct {
 	mu       sync.Mutex
 	settings map[string][]byte
 	nodes    []record.Node
+	last     uint32 // the number that was given last
 	fails    error
+}
+
+func (s *playedState) LastNumber() (uint32, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.fails
+}
+
+func (s *playedState) give(last uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = last
 }
 
 func (s *playedState) Setting(name string) ([]byte, bool) {
@@ -110,7 +123,7 @@ type world struct {
 
 func newWorld(t *testing.T, token pki.Token) *world {
 	t.Helper()
-	w := &world{t: t, cluster: pki.NewCluster(), state: &playedState{settings: map[string][]byte{}}, links: &playedLinks{}, own: token}
+	w := &world{t: t, cluster: pki.NewCluster(), state: &playedState{settings: map[string][]byte{}, last: 77}, links: &playedLinks{}, own: token}
 	w.keeper = w.open(token)
 	return w
 }
@@ -495,7 +508,7 @@ func TestRevoke_EverybodyHearsAndNothingIsSigned(t *testing.T) {
 	token := pki.NewToken("here")
 	w := newWorld(t, token)
 	one, two := w.node(1, "one", token), w.node(2, "two", token)
-	for _, wrong := range []string{"0", "three", "02aa", ""} {
+	for _, wrong := range []string{"0", "three", "02aa", "", "78", "482913"} {
 		if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: wrong}); err == nil {
 			t.Errorf("%q was revoked", wrong)
 		}
@@ -535,6 +548,23 @@ func TestRevoke_TwoNodesOfOneName_AreToldApartByIDAndNumber(t *testing.T) {
 	id := w.state.ListNodes()[1].ID.String()
 	if a, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: id}); err != nil || !strings.HasPrefix(a.Node, "node 2 ") {
 		t.Errorf("by its id: %+v, %v", a, err)
+	}
+}
+
+// Six digits of an id may be decimal ones only. They are no number then, unless a node has that number.
+func TestRevoke_BeginningOfAnIDHasDecimalDigitsOnly_TheNodeIsMeant(t *testing.T) {
+	token := pki.NewToken("here")
+	w := newWorld(t, token)
+	id := ids.Node{0x48, 0x29, 0x13, 0xab}
+	w.state.nodes = []record.Node{{ID: id, Number: 7, Name: "seven", State: record.NodeAlive}}
+	w.state.give(500_000)
+	a, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: id.String()[:6]})
+	if err != nil || !strings.HasPrefix(a.Node, "node 7 ") || !w.keeper.IsRevoked(7) || w.keeper.IsRevoked(482913) {
+		t.Errorf("%+v, %v; node 7 is revoked: %v", a, err, w.keeper.IsRevoked(7))
+	}
+	w.state.nodes = append(w.state.nodes, record.Node{ID: ids.Node{1}, Number: 482913, Name: "other", State: record.NodeAlive})
+	if _, err := w.admin(token, linkmsg.Admin{Op: linkmsg.AdminRevoke, Node: "482913"}); err == nil || !strings.Contains(err.Error(), "2 nodes") {
+		t.Errorf("the number of one and the id of another: %v", err)
 	}
 }
 
