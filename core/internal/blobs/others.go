@@ -98,7 +98,7 @@ func lacksMajority(b record.Blob, need, have int, why error) error {
 	if need == 1 {
 		return why
 	}
-	return fmt.Errorf("%d heads with a vote have to keep %s, and %d do, so nothing was changed: %w", need, b, have, why)
+	return fmt.Errorf("%d heads with a vote have to keep %s, and %d do: %w", need, b, have, why)
 }
 
 // keep writes a value that comes from a reader, unless it is here and right.

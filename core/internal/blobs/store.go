@@ -316,7 +316,7 @@ func (s *Store) diskError(b record.Blob, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		s.o.Log.Error("a large value of the cluster's state does not fit on the disk", "value", b.Hash, "bytes", b.Size, "folder", s.o.Dir, "error", err)
-		return fault.New(fault.OutOfDisk, "%s cannot be kept, since the disk is full on which a head has its state. Nothing was changed. Make room on that disk: the log of the head names it", b)
+		return fault.New(fault.OutOfDisk, "%s cannot be kept, since the disk is full on which a head has its state: make room on that disk, which the log of the head names", b)
 	case errors.As(err, &disk):
 		return fmt.Errorf("keep %s: %w", b, err)
 	}
