@@ -277,3 +277,60 @@ func TestServe_OtherBytesThanTheHash_AreNotKept(t *testing.T) {
 		t.Error("the file is there")
 	}
 }
+
+// unreadable makes the file of a value one that cannot be opened, and returns what makes it as it was.
+func (h *playedHead) unreadable(b record.Blob) (again func()) {
+	h.w.t.Helper()
+	name := h.file(b)
+	if err := errors.Join(os.Rename(name, name+".moved"), os.Symlink(name, name)); err != nil { // open: too many levels of symbolic links
+		h.w.t.Fatal(err)
+	}
+	return func() {
+		h.w.t.Helper()
+		if err := os.Rename(name+".moved", name); err != nil {
+			h.w.t.Fatal(err)
+		}
+	}
+}
+
+// A file that cannot be opened for a moment is no lost value: not for its head when it is the only one, and not for another head that asks for it.
+func TestGet_FileCannotBeReadForAMoment_IsWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		heads int
+		asker uint32
+	}{{1, 1}, {2, 2}} {
+		w := newWorld(t, c.heads)
+		want := valueOf(3, 200<<10)
+		x := w.put(1, want)
+		w.name(x)
+		w.until("all have it", func() bool { return w.heads[1].hasFile(x.Blob) && w.heads[c.asker].hasFile(x.Blob) })
+		again := w.heads[1].unreadable(x.Blob)
+		if c.asker != 1 {
+			if err := os.Remove(w.heads[c.asker].file(x.Blob)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := w.heads[c.asker].Get(ctx, x.Blob); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, record.ErrBlobLost) {
+			t.Errorf("%d heads: got %v", c.heads, err)
+		}
+		again()
+		w.gets(c.asker, x.Blob, want)
+		w.until("nothing is lacking", func() bool { return w.heads[1].Lacks() == 0 && w.heads[c.asker].Lacks() == 0 })
+	}
+}
+
+// A file that this head cannot read for long is got anew from another one, and one that is brought again is written again.
+func TestGet_FileCannotBeRead_AnotherHeadGivesTheValue(t *testing.T) {
+	w := newWorld(t, 2)
+	want := valueOf(3, 200<<10)
+	x := w.put(1, want)
+	w.name(x)
+	w.until("both have it", func() bool { return w.heads[2].hasFile(x.Blob) })
+	w.heads[1].unreadable(x.Blob)
+	w.gets(1, x.Blob, want)
+	w.heads[2].unreadable(x.Blob)
+	w.name(w.put(1, want))
+	w.gets(2, x.Blob, want)
+}

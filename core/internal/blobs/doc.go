@@ -8,7 +8,8 @@
 //
 // A head that lacks a value which its state names gets it from another head (Follow): when it joins, when it starts, when it applies a command that names the value, and
 // when it finds the file damaged. Get answers only when the value is here and right: each read compares the hash. When all other heads have said that they do not have the
-// value, Get returns record.ErrBlobLost. Lacks counts the values that are still to come; a head with such values gets no vote yet.
+// value, Get returns record.ErrBlobLost. A file that is there and cannot be read just now, as when the process has too many open files, does not count as missing: it is got from another
+// head, or read later. Lacks counts the values that are still to come; a head with such values gets no vote yet.
 //
 // # How long a file is kept
 //

@@ -133,6 +133,7 @@ func (s *Store) removeUnused(h record.BlobHash) {
 	}
 	delete(s.have, h)
 	delete(s.bad, h)
+	delete(s.unread, h)
 }
 
 // overdue returns the tickets whose time is over.
@@ -181,11 +182,17 @@ func (s *Store) isLost(h record.BlobHash) (first bool) {
 // lacking returns what the state names and this head does not have.
 func (s *Store) lacking() (list []record.Blob) {
 	for _, b := range s.state.Blobs() {
-		if !s.has(b) {
+		if !s.has(b) || s.isUnread(b.Hash) {
 			list = append(list, b)
 		}
 	}
 	return list
+}
+
+func (s *Store) isUnread(h record.BlobHash) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unread[h]
 }
 
 // count notes how many values are still to come.

@@ -180,15 +180,19 @@ func (s *Store) came(h record.BlobHash) {
 	delete(s.comes, h)
 }
 
-// search asks the other heads for a value, one after the other.
+// search asks the other heads for a value, one after the other. A value whose file is here and cannot be read is not lost, whatever they say.
 func (s *Store) search(b record.Blob) error {
-	if s.has(b) { // it has come just now
-		if _, err := s.local(b); err == nil {
+	var why error
+	if s.has(b) { // it has come just now, or can be read again
+		_, err := s.local(b)
+		if err == nil {
 			return nil
+		}
+		if !gone(err) {
+			why = err
 		}
 	}
 	list, _ := s.o.Others.Heads()
-	var why error
 	for _, h := range list {
 		err := s.copy(h.Number, b)
 		switch {
