@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,8 +59,14 @@ func TestFollow_HeadWasOff_GetsWhatItsStateNames(t *testing.T) {
 	if w.heads[3].hasFile(x.Blob) {
 		t.Fatal("a head that does not run has the file")
 	}
-	w.set(func() { w.down[3] = false })
+	if n := w.heads[3].Lacks(); n != 0 {
+		t.Errorf("its state names nothing yet, and it lacks %d values", n)
+	}
 	w.heads[3].name(x)
+	if n := w.heads[3].Lacks(); n != 1 {
+		t.Errorf("its state has just named a value, and it lacks %d", n)
+	}
+	w.set(func() { w.down[3] = false })
 	w.until("the head has the file", func() bool { return w.heads[3].hasFile(x.Blob) && w.heads[3].Lacks() == 0 })
 }
 
@@ -333,4 +340,37 @@ func TestGet_FileCannotBeRead_AnotherHeadGivesTheValue(t *testing.T) {
 	w.heads[2].unreadable(x.Blob)
 	w.name(w.put(1, want))
 	w.gets(2, x.Blob, want)
+}
+
+// A head that comes back while another head's machine is off gets its values from the third one. Each attempt at the one that is off takes dialLimit.
+func TestFollow_AnotherHeadsMachineIsOff_CostsOneAttempt(t *testing.T) {
+	w := newWorld(t, 3)
+	w.set(func() { w.down[3] = true })
+	var list []record.HeldBlob
+	for i := range 3 * atOnce {
+		list = append(list, w.put(2, valueOf(byte(10+i), 100<<10)))
+	}
+	var attempts atomic.Int32
+	w.set(func() {
+		w.down[3] = false
+		w.cut = func(from, to uint32, c net.Conn) net.Conn {
+			if from == 3 && to == 1 {
+				attempts.Add(1)
+				time.Sleep(dialLimit)
+				c.Close()
+			}
+			return c
+		}
+	})
+	begun := time.Now()
+	for _, x := range list {
+		w.heads[3].name(x)
+	}
+	w.until("the third head has all", func() bool { return w.heads[3].Lacks() == 0 })
+	if n := attempts.Load(); n > atOnce {
+		t.Errorf("%d values took %v and %d attempts at a head that does not answer", len(list), time.Since(begun), n)
+	}
+	if took := time.Since(begun); took > 2*dialLimit {
+		t.Errorf("%d values took %v", len(list), took)
+	}
 }

@@ -11,6 +11,9 @@
 // value, Get returns record.ErrBlobLost. A file that is there and cannot be read just now, as when the process has too many open files, does not count as missing: it is got from another
 // head, or read later. Lacks counts the values that are still to come; a head with such values gets no vote yet.
 //
+// A head that has not answered for some time is not asked again for a while, and the head that has given the last value is asked first: so the machine of one head may be off
+// while another head gets its values.
+//
 // # How long a file is kept
 //
 // The state counts how many of its records name a value, in the same way on every head (raftstate). A file that no record names is removed, unless a command that names it may
@@ -34,6 +37,6 @@
 //
 // # Locks and goroutines
 //
-// Follow runs on the caller's goroutine, Serve on that of its connection. A goroutine sends a value to one head, or gets a value; all end with Close. Store.mu guards the tables; nothing
+// Follow runs on the caller's goroutine, with some more while it gets values, Serve on that of its connection. A goroutine sends a value to one head, or gets a value; all end with Close. Store.mu guards the tables; nothing
 // is read or written with it held, but files are removed. Store.inbox has a lock of its own, because raftstate calls Applied with the lock of the state held, and Follow asks the state with Store.mu held.
 package blobs

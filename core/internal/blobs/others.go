@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/patient"
@@ -17,6 +18,8 @@ const (
 	dialLimit = 5 * time.Second
 	sendLimit = 60 * time.Second // a value on its way to or from another head
 	putLimit  = 30 * time.Second // for a majority to have a value
+	slow      = time.Second      // a head whose answer fails after so long is not asked for awayFor
+	awayFor   = 2 * dialLimit
 )
 
 // Put writes a value to the disks of the heads. It returns when a majority of those with a vote have it. The value stays at least until Applied has the ticket, or the
@@ -192,20 +195,58 @@ func (s *Store) search(b record.Blob) error {
 			why = err
 		}
 	}
-	list, _ := s.o.Others.Heads()
-	for _, h := range list {
-		err := s.copy(h.Number, b)
+	ask, away := s.inTurn()
+	for _, number := range ask {
+		begun := time.Now()
+		err := s.copy(number, b)
+		s.heard(number, err, time.Since(begun))
 		switch {
 		case err == nil:
 			return nil
 		case !errors.Is(err, errMissing):
-			why = fmt.Errorf("head %d: %w", h.Number, err)
+			why = fmt.Errorf("head %d: %w", number, err)
 		}
+	}
+	if why == nil && len(away) > 0 {
+		why = fmt.Errorf("head %d: it did not answer within %v, and is asked again after %v", away[0], slow, awayFor)
 	}
 	if why == nil {
 		return record.ErrBlobLost
 	}
 	return why
+}
+
+// inTurn returns the other heads in the order in which they are asked for a value, the one first that has given the last one, and those that are not asked for a while:
+// their machines may be off, and each attempt would take dialLimit.
+func (s *Store) inTurn() (ask, away []uint32) {
+	list, _ := s.o.Others.Heads()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for _, h := range list {
+		switch {
+		case now.Before(s.away[h.Number]):
+			away = append(away, h.Number)
+		case h.Number == s.gave:
+			ask = slices.Insert(ask, 0, h.Number)
+		default:
+			ask = append(ask, h.Number)
+		}
+	}
+	return ask, away
+}
+
+// heard notes whether a head has answered, and whether it has given a value.
+func (s *Store) heard(number uint32, err error, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.away, number)
+	switch {
+	case err == nil:
+		s.gave = number
+	case took >= slow && !errors.Is(err, errMissing):
+		s.away[number] = time.Now().Add(awayFor)
+	}
 }
 
 // copy gets a value from one head.
