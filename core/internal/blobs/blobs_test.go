@@ -374,3 +374,61 @@ func TestFollow_AnotherHeadsMachineIsOff_CostsOneAttempt(t *testing.T) {
 		t.Errorf("%d values took %v", len(list), took)
 	}
 }
+
+// gated is a connection that carries nothing before the gate is open.
+type gated struct {
+	net.Conn
+	gate  <-chan struct{}
+	under *atomic.Int32 // connections that are open
+}
+
+func (c *gated) Write(b []byte) (int, error) {
+	<-c.gate
+	return c.Conn.Write(b)
+}
+
+func (c *gated) Close() error {
+	c.under.Add(-1)
+	return c.Conn.Close()
+}
+
+// More values on their way to a head than there are conversations wait for their turn, and a dial has dialLimit from then on.
+func TestPut_ManyAtOnce_SomeWaitForAPlace(t *testing.T) {
+	w := newWorld(t, 2)
+	gate := make(chan struct{})
+	var under atomic.Int32
+	var tooMany atomic.Bool
+	w.set(func() {
+		w.cut = func(_, to uint32, c net.Conn) net.Conn {
+			if to != 2 {
+				return c
+			}
+			if under.Add(1) > TalksAtOnce {
+				tooMany.Store(true)
+			}
+			return &gated{Conn: c, gate: gate, under: &under}
+		}
+	})
+	const puts = 2 * TalksAtOnce
+	done := make(chan error, puts)
+	for i := range puts {
+		go func() {
+			_, err := w.heads[1].Put(t.Context(), valueOf(byte(i), 100<<10))
+			done <- err
+		}()
+	}
+	w.until("all have begun, and as many as may are on their way", func() bool {
+		files, err := os.ReadDir(w.heads[1].dir)
+		return err == nil && len(files) == puts && under.Load() >= TalksAtOnce
+	})
+	time.Sleep(100 * time.Millisecond) // one conversation too many would begin now
+	close(gate)
+	for range puts {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if tooMany.Load() {
+		t.Errorf("more than %d conversations at once", TalksAtOnce)
+	}
+}

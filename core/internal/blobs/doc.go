@@ -28,8 +28,8 @@
 //
 // # On the connection
 //
-// Each question is a bulk connection of its own between two heads (protocol.go): a request of fixed size, an answer of fixed size with a text or the bytes of the value. What is received
-// is capped, goes to a file of its own, and counts only if its hash is right. Nodes may not ask.
+// Each question is a bulk connection of its own between two heads (protocol.go): a request of fixed size, an answer of fixed size with a text or the bytes of the value. A head has
+// TalksAtOnce of them with another head at a time; packages of environments take none of their places. What is received is capped, goes to a file of its own, and counts only if its hash is right. Nodes may not ask.
 //
 // # Files
 //

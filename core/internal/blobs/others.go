@@ -18,7 +18,7 @@ const (
 	dialLimit = 5 * time.Second
 	sendLimit = 60 * time.Second // a value on its way to or from another head
 	putLimit  = 30 * time.Second // for a majority to have a value
-	slow      = time.Second      // a head whose answer fails after so long is not asked for awayFor
+	slow      = time.Second      // a head whose answer fails after so long is not asked for values for awayFor
 	awayFor   = 2 * dialLimit
 )
 
@@ -119,8 +119,55 @@ func (s *Store) send(number uint32, x record.HeldBlob, value []byte) error {
 	return s.with(number, func(c net.Conn) error { return offer(c, x, value) })
 }
 
-// with has a conversation with another head, for sendLimit at most.
+// TalksAtOnce is how many conversations with one head there are at a time. More of them wait for a place.
+const TalksAtOnce = 4
+
+// errNoPlace says that a conversation has waited for a place, in vain.
+var errNoPlace = errors.New("too many large values are on their way to or from it")
+
+// place takes a place for a conversation with a head, and returns how it is given back. It waits for putLimit at most, and for a head that has not answered not so long: each
+// value that waits for it takes memory.
+func (s *Store) place(number uint32) (giveBack func(), err error) {
+	places, limit := s.placesOf(number)
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-late.C:
+		return nil, errNoPlace
+	case <-s.ctx.Done():
+		return nil, errClosed
+	}
+}
+
+func (s *Store) placesOf(number uint32) (places chan struct{}, limit time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.places[number] == nil {
+		s.places[number] = make(chan struct{}, TalksAtOnce)
+	}
+	if time.Now().Before(s.away[number]) {
+		return s.places[number], dialLimit
+	}
+	return s.places[number], putLimit
+}
+
+// with has a conversation with another head when there is a place for it, and notes whether the head has answered.
 func (s *Store) with(number uint32, talk func(net.Conn) error) error {
+	giveBack, err := s.place(number)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	begun := time.Now()
+	err = s.talk(number, talk)
+	s.heard(number, err, time.Since(begun))
+	return err
+}
+
+// talk has a conversation with another head, for sendLimit at most.
+func (s *Store) talk(number uint32, talk func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, sendLimit)
 	defer cancel()
 	c, err := s.dial(ctx, number)
@@ -197,11 +244,10 @@ func (s *Store) search(b record.Blob) error {
 	}
 	ask, away := s.inTurn()
 	for _, number := range ask {
-		begun := time.Now()
 		err := s.copy(number, b)
-		s.heard(number, err, time.Since(begun))
 		switch {
 		case err == nil:
+			s.hasGiven(number)
 			return nil
 		case !errors.Is(err, errMissing):
 			why = fmt.Errorf("head %d: %w", number, err)
@@ -236,17 +282,21 @@ func (s *Store) inTurn() (ask, away []uint32) {
 	return ask, away
 }
 
-// heard notes whether a head has answered, and whether it has given a value.
+// heard notes whether a head has answered.
 func (s *Store) heard(number uint32, err error, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.away, number)
-	switch {
-	case err == nil:
-		s.gave = number
-	case took >= slow && !errors.Is(err, errMissing):
+	if err != nil && took >= slow && !errors.Is(err, errMissing) {
 		s.away[number] = time.Now().Add(awayFor)
 	}
+}
+
+// hasGiven notes that a head has given a value.
+func (s *Store) hasGiven(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gave = number
 }
 
 // copy gets a value from one head.

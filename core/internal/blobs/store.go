@@ -79,8 +79,9 @@ type Store struct {
 	tickets map[record.BlobTicket]ticket
 	held    map[record.BlobHash]keeping // by tickets
 	comes   map[record.BlobHash]*fetching
-	gave    uint32               // the head that has given the last value
-	away    map[uint32]time.Time // heads that have not answered are not asked before
+	places  map[uint32]chan struct{} // of conversations, by head
+	gave    uint32                   // the head that has given the last value
+	away    map[uint32]time.Time     // heads that have not answered are not asked before
 }
 
 // keeping is what tickets protect: a value of that size, which may still be on its way to this disk.
@@ -112,7 +113,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{
 		o: o, have: map[record.BlobHash]uint32{}, bad: map[record.BlobHash]bool{}, unread: map[record.BlobHash]bool{}, lost: map[record.BlobHash]bool{}, tickets: map[record.BlobTicket]ticket{},
-		held: map[record.BlobHash]keeping{}, comes: map[record.BlobHash]*fetching{}, away: map[uint32]time.Time{}, inbox: inbox{wake: make(chan struct{}, 1)},
+		held: map[record.BlobHash]keeping{}, comes: map[record.BlobHash]*fetching{}, places: map[uint32]chan struct{}{}, away: map[uint32]time.Time{}, inbox: inbox{wake: make(chan struct{}, 1)},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.read(); err != nil {
