@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
 
@@ -96,9 +97,25 @@ func (n *Node) hold(ctx context.Context, subject string, value []byte) (record.H
 	}
 	x, err := n.opts.Blobs.Put(ctx, value)
 	if err != nil {
-		return x, fmt.Errorf("%s: %w", subject, err)
+		return x, &record.BlobNotKeptError{Why: fmt.Errorf("%s: %w", subject, err)}
 	}
 	return x, nil
+}
+
+// earlier looks, when the value of a change could not be kept, whether the change was made already: its request may have come before, perhaps to another head.
+func (n *Node) earlier(ctx context.Context, b Body, why error) (r Result, err error) {
+	q, named := record.RequestIn(ctx)
+	if !named || n.Fresh(ctx) != nil {
+		return r, why
+	}
+	v := answered.Unknown
+	n.fsm.view(func(m *Machine) {
+		r, v = m.answered.Find(answered.Request{ID: RequestID{Client: q.Client, Seq: q.Number}})
+	})
+	if v != answered.Known {
+		return Result{}, why
+	}
+	return r, r.err(b)
 }
 
 // applyHeld applies a command with values that have been put. It gives up before their tickets end.

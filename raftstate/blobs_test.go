@@ -325,3 +325,27 @@ func TestInspect_NamesLargeValuesAndWhatNeedsThem(t *testing.T) {
 		}
 	}
 }
+
+// The answer to a change with a large value was lost, and when its request comes again the heads cannot keep the value.
+func TestPutKV_RequestComesAgainAndTheValueCannotBeKept_GetsTheFirstAnswer(t *testing.T) {
+	p := newPlayedBlobs()
+	n := openWith(t, Options{Blobs: p})
+	put := func(number uint64) (bool, error) {
+		ctx := record.Request{Client: [16]byte{7}, Number: number}.With(testContext(t))
+		return n.PutKV(ctx, "ns", "k", make([]byte, 100<<10), true)
+	}
+	if added, err := put(1); !added || err != nil {
+		t.Fatal(added, err)
+	}
+	unkept := errors.New("2 heads have to keep it, and 1 does")
+	p.mu.Lock()
+	p.fails = unkept
+	p.mu.Unlock()
+	if added, err := put(1); !added || err != nil {
+		t.Errorf("the request comes again: %v, %v", added, err)
+	}
+	var e *record.BlobNotKeptError
+	if _, err := put(2); !errors.As(err, &e) || !errors.Is(err, unkept) || !strings.Contains(err.Error(), `key "k"`) {
+		t.Errorf("another request: %v", err)
+	}
+}

@@ -194,7 +194,8 @@ func (x Changes) PutKV(ctx context.Context, namespace, key string, value []byte,
 	}
 	held, err := x.n.hold(ctx, put.subject(), value)
 	if err != nil {
-		return false, err
+		r, err := x.n.earlier(ctx, put, err)
+		return r.Count == 1, err
 	}
 	r, err := x.applyHeld(ctx, &KVBlob{namespace, key, held, overwrite})
 	return r.Count == 1, err

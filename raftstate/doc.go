@@ -80,7 +80,8 @@
 // # Goroutines
 //
 // Raft has its own. Each Node has one that follows the leadership, and one that takes
-// snapshots at times. An Apply whose context can end waits in a goroutine that ends with
+// snapshots at times. Another one commits for fresh reads (mark) while some wait: it ends with the last of them, or when the
+// member stops. An Apply whose context can end waits in a goroutine that ends with
 // the commit. Close waits for all of them.
 //
 // # What a caller may rely on

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -64,5 +68,58 @@ func TestNode_StoresFail_ItStopsAndSaysWhy(t *testing.T) {
 	}
 	if _, err := n.Watch(ctx, n.Now()); !errors.Is(err, record.ErrClosed) {
 		t.Errorf("a watch after that: %v", err)
+	}
+}
+
+// failingLog is the log of a brokenDisk: it stores nothing once the test says so.
+type failingLog struct {
+	raft.LogStore
+	fails atomic.Bool
+	once  sync.Once
+	disk  brokenDisk
+}
+
+func (l *failingLog) StoreLogs(entries []*raft.Log) error {
+	if l.fails.Load() {
+		l.once.Do(func() { close(l.disk.failed) })
+		return errDisk
+	}
+	return l.LogStore.StoreLogs(entries)
+}
+
+// A member that follows waits for the entry of its own fresh read, which its disk cannot store any more.
+func TestNode_StoresFailDuringAFreshReadOfAFollower_ItStops(t *testing.T) {
+	c := &cluster{t: t, ctx: testContext(t), net: NewMemoryNet(memberIDs...), nodes: map[string]*Node{}}
+	logs := map[string]*failingLog{}
+	defer func() {
+		for _, n := range c.nodes {
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for _, id := range memberIDs {
+		stores := NewMemoryStores()
+		logs[id] = &failingLog{LogStore: stores.Log, disk: brokenDisk{make(chan struct{})}}
+		stores.Log, stores.Guard = logs[id], logs[id].disk
+		n, err := c.net.Open(id, Options{Timing: quick, Stores: stores, TrailingLogs: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[id] = n
+	}
+	_, followers := c.leader("")
+	f := followers[0]
+	c.put(f, "before")
+	logs[f.Self()].fails.Store(true)
+	ctx, cancel := context.WithTimeout(c.ctx, patience/2)
+	defer cancel()
+	if err := f.Fresh(ctx); !errors.Is(err, errDisk) {
+		t.Errorf("the fresh read: %v", err)
+	}
+	select {
+	case <-f.Failed():
+	case <-ctx.Done():
+		t.Fatal("it goes on after its stores failed")
 	}
 }

@@ -12,11 +12,7 @@ import (
 // follow notes which member leads, and compacts the log when it is long.
 func (n *Node) follow(observed <-chan raft.Observation) {
 	defer close(n.done)
-	failed := n.fsm.failed
-	var unstorable <-chan struct{}
-	if g := n.opts.Stores.Guard; g != nil {
-		unstorable = g.Failed()
-	}
+	failed, unstorable := n.fsm.failed, n.unstorable
 	for {
 		select {
 		case leading := <-n.raft.LeaderCh():

@@ -32,6 +32,8 @@ type Node struct {
 	leader chan struct{}  // closed when the known leader changes; nil while nobody waits
 	inside sync.WaitGroup // waits for raft under way; raft must run until they end
 
+	unstorable <-chan struct{} // closed when the stores have failed; nil: nobody guards them
+
 	once   sync.Once
 	stop   chan struct{} // closed by Close
 	failed chan struct{} // closed when the member has stopped by itself
@@ -45,6 +47,9 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{opts: o, stop: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{}), requests: requests.New(answered.Kept.PerClient)}
 	n.Changes = Changes{n: n}
+	if g := o.Stores.Guard; g != nil {
+		n.unstorable = g.Failed()
+	}
 	if _, err := rand.Read(n.client[:]); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)
 	}
@@ -136,7 +141,7 @@ func (n *Node) refuse() {
 	n.halted = true
 }
 
-// halt stops raft after the waits under way; while raft runs they all end.
+// halt stops raft after the waits under way. They all end: raft runs, and who waits for this member's state hears when that goes on no more.
 func (n *Node) halt() error {
 	n.refuse()
 	n.inside.Wait()

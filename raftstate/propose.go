@@ -195,7 +195,7 @@ func (n *Node) pause(ctx context.Context, wake <-chan struct{}) error {
 	return nil
 }
 
-// catchUp waits until this member has applied the command at the index.
+// catchUp waits until this member has applied the command at the index. It also ends when the stores have failed: raft applies nothing here any more then.
 func (n *Node) catchUp(ctx context.Context, index uint64) error {
 	for {
 		applied := n.fsm.reached(index)
@@ -205,6 +205,8 @@ func (n *Node) catchUp(ctx context.Context, index uint64) error {
 		select {
 		case <-applied:
 		case <-n.fsm.failed:
+			return n.Err()
+		case <-n.unstorable:
 			return n.Err()
 		case <-n.stop:
 			return record.ErrClosed

@@ -84,9 +84,6 @@ func (b *KVDel) apply(m *Machine) Result {
 	if n == 0 {
 		return Result{}
 	}
-	if len(keys) == 0 {
-		delete(m.kv, b.Namespace)
-	}
 	m.emit(record.Event{Kind: record.KVDelEvent, Namespace: b.Namespace, Key: b.Key, Prefix: b.Prefix})
 	return Result{Count: n}
 }

@@ -24,6 +24,15 @@ var (
 	ErrBlobLost = errors.New("no head of the cluster has this large value any more")
 )
 
+// BlobNotKeptError says that the heads could not keep a large value. The change with it was not proposed.
+type BlobNotKeptError struct{ Why error }
+
+// Error says why.
+func (e *BlobNotKeptError) Error() string { return e.Why.Error() }
+
+// Unwrap returns why.
+func (e *BlobNotKeptError) Unwrap() error { return e.Why }
+
 // BlobHash is the SHA-256 of a large value.
 type BlobHash [sha256.Size]byte
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,8 +59,14 @@ func TestFollow_HeadWasOff_GetsWhatItsStateNames(t *testing.T) {
 	if w.heads[3].hasFile(x.Blob) {
 		t.Fatal("a head that does not run has the file")
 	}
-	w.set(func() { w.down[3] = false })
+	if n := w.heads[3].Lacks(); n != 0 {
+		t.Errorf("its state names nothing yet, and it lacks %d values", n)
+	}
 	w.heads[3].name(x)
+	if n := w.heads[3].Lacks(); n != 1 {
+		t.Errorf("its state has just named a value, and it lacks %d", n)
+	}
+	w.set(func() { w.down[3] = false })
 	w.until("the head has the file", func() bool { return w.heads[3].hasFile(x.Blob) && w.heads[3].Lacks() == 0 })
 }
 
@@ -275,5 +282,153 @@ func TestServe_OtherBytesThanTheHash_AreNotKept(t *testing.T) {
 	}
 	if w.heads[1].hasFile(x.Blob) {
 		t.Error("the file is there")
+	}
+}
+
+// unreadable makes the file of a value one that cannot be opened, and returns what makes it as it was.
+func (h *playedHead) unreadable(b record.Blob) (again func()) {
+	h.w.t.Helper()
+	name := h.file(b)
+	if err := errors.Join(os.Rename(name, name+".moved"), os.Symlink(name, name)); err != nil { // open: too many levels of symbolic links
+		h.w.t.Fatal(err)
+	}
+	return func() {
+		h.w.t.Helper()
+		if err := os.Rename(name+".moved", name); err != nil {
+			h.w.t.Fatal(err)
+		}
+	}
+}
+
+// A file that cannot be opened for a moment is no lost value: not for its head when it is the only one, and not for another head that asks for it.
+func TestGet_FileCannotBeReadForAMoment_IsWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		heads int
+		asker uint32
+	}{{1, 1}, {2, 2}} {
+		w := newWorld(t, c.heads)
+		want := valueOf(3, 200<<10)
+		x := w.put(1, want)
+		w.name(x)
+		w.until("all have it", func() bool { return w.heads[1].hasFile(x.Blob) && w.heads[c.asker].hasFile(x.Blob) })
+		again := w.heads[1].unreadable(x.Blob)
+		if c.asker != 1 {
+			if err := os.Remove(w.heads[c.asker].file(x.Blob)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := w.heads[c.asker].Get(ctx, x.Blob); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, record.ErrBlobLost) {
+			t.Errorf("%d heads: got %v", c.heads, err)
+		}
+		again()
+		w.gets(c.asker, x.Blob, want)
+		w.until("nothing is lacking", func() bool { return w.heads[1].Lacks() == 0 && w.heads[c.asker].Lacks() == 0 })
+	}
+}
+
+// A file that this head cannot read for long is got anew from another one, and one that is brought again is written again.
+func TestGet_FileCannotBeRead_AnotherHeadGivesTheValue(t *testing.T) {
+	w := newWorld(t, 2)
+	want := valueOf(3, 200<<10)
+	x := w.put(1, want)
+	w.name(x)
+	w.until("both have it", func() bool { return w.heads[2].hasFile(x.Blob) })
+	w.heads[1].unreadable(x.Blob)
+	w.gets(1, x.Blob, want)
+	w.heads[2].unreadable(x.Blob)
+	w.name(w.put(1, want))
+	w.gets(2, x.Blob, want)
+}
+
+// A head that comes back while another head's machine is off gets its values from the third one. Each attempt at the one that is off takes dialLimit.
+func TestFollow_AnotherHeadsMachineIsOff_CostsOneAttempt(t *testing.T) {
+	w := newWorld(t, 3)
+	w.set(func() { w.down[3] = true })
+	var list []record.HeldBlob
+	for i := range 3 * atOnce {
+		list = append(list, w.put(2, valueOf(byte(10+i), 100<<10)))
+	}
+	var attempts atomic.Int32
+	w.set(func() {
+		w.down[3] = false
+		w.cut = func(from, to uint32, c net.Conn) net.Conn {
+			if from == 3 && to == 1 {
+				attempts.Add(1)
+				time.Sleep(dialLimit)
+				c.Close()
+			}
+			return c
+		}
+	})
+	begun := time.Now()
+	for _, x := range list {
+		w.heads[3].name(x)
+	}
+	w.until("the third head has all", func() bool { return w.heads[3].Lacks() == 0 })
+	if n := attempts.Load(); n > atOnce {
+		t.Errorf("%d values took %v and %d attempts at a head that does not answer", len(list), time.Since(begun), n)
+	}
+	if took := time.Since(begun); took > 2*dialLimit {
+		t.Errorf("%d values took %v", len(list), took)
+	}
+}
+
+// gated is a connection that carries nothing before the gate is open.
+type gated struct {
+	net.Conn
+	gate  <-chan struct{}
+	under *atomic.Int32 // connections that are open
+}
+
+func (c *gated) Write(b []byte) (int, error) {
+	<-c.gate
+	return c.Conn.Write(b)
+}
+
+func (c *gated) Close() error {
+	c.under.Add(-1)
+	return c.Conn.Close()
+}
+
+// More values on their way to a head than there are conversations wait for their turn, and a dial has dialLimit from then on.
+func TestPut_ManyAtOnce_SomeWaitForAPlace(t *testing.T) {
+	w := newWorld(t, 2)
+	gate := make(chan struct{})
+	var under atomic.Int32
+	var tooMany atomic.Bool
+	w.set(func() {
+		w.cut = func(_, to uint32, c net.Conn) net.Conn {
+			if to != 2 {
+				return c
+			}
+			if under.Add(1) > TalksAtOnce {
+				tooMany.Store(true)
+			}
+			return &gated{Conn: c, gate: gate, under: &under}
+		}
+	})
+	const puts = 2 * TalksAtOnce
+	done := make(chan error, puts)
+	for i := range puts {
+		go func() {
+			_, err := w.heads[1].Put(t.Context(), valueOf(byte(i), 100<<10))
+			done <- err
+		}()
+	}
+	w.until("all have begun, and as many as may are on their way", func() bool {
+		files, err := os.ReadDir(w.heads[1].dir)
+		return err == nil && len(files) == puts && under.Load() >= TalksAtOnce
+	})
+	time.Sleep(100 * time.Millisecond) // one conversation too many would begin now
+	close(gate)
+	for range puts {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if tooMany.Load() {
+		t.Errorf("more than %d conversations at once", TalksAtOnce)
 	}
 }

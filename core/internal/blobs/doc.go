@@ -8,7 +8,11 @@
 //
 // A head that lacks a value which its state names gets it from another head (Follow): when it joins, when it starts, when it applies a command that names the value, and
 // when it finds the file damaged. Get answers only when the value is here and right: each read compares the hash. When all other heads have said that they do not have the
-// value, Get returns record.ErrBlobLost. Lacks counts the values that are still to come; a head with such values gets no vote yet.
+// value, Get returns record.ErrBlobLost. A file that is there and cannot be read just now, as when the process has too many open files, does not count as missing: it is got from another
+// head, or read later. Lacks counts the values that are still to come; a head with such values gets no vote yet.
+//
+// A head that has not answered for some time is not asked again for a while, and the head that has given the last value is asked first: so the machine of one head may be off
+// while another head gets its values.
 //
 // # How long a file is kept
 //
@@ -24,8 +28,8 @@
 //
 // # On the connection
 //
-// Each question is a bulk connection of its own between two heads (protocol.go): a request of fixed size, an answer of fixed size with a text or the bytes of the value. What is received
-// is capped, goes to a file of its own, and counts only if its hash is right. Nodes may not ask.
+// Each question is a bulk connection of its own between two heads (protocol.go): a request of fixed size, an answer of fixed size with a text or the bytes of the value. A head has
+// TalksAtOnce of them with another head at a time; packages of environments take none of their places. What is received is capped, goes to a file of its own, and counts only if its hash is right. Nodes may not ask.
 //
 // # Files
 //
@@ -33,6 +37,6 @@
 //
 // # Locks and goroutines
 //
-// Follow runs on the caller's goroutine, Serve on that of its connection. A goroutine sends a value to one head, or gets a value; all end with Close. Store.mu guards the tables; nothing
+// Follow runs on the caller's goroutine, with some more while it gets values, Serve on that of its connection. A goroutine sends a value to one head, or gets a value; all end with Close. Store.mu guards the tables; nothing
 // is read or written with it held, but files are removed. Store.inbox has a lock of its own, because raftstate calls Applied with the lock of the state held, and Follow asks the state with Store.mu held.
 package blobs

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eagleray/eagleray/core/record"
@@ -17,6 +19,7 @@ const (
 	lookSoon   = 2 * time.Second  // when a value did not come
 	between    = time.Second      // two looks are at least so far from each other: each asks the state for all values
 	freshLimit = 10 * time.Second
+	atOnce     = 3 // values that Follow gets at a time
 )
 
 // Applied says that commands with these tickets have been applied, or, without tickets, that the state names other values than before. It only makes a note.
@@ -133,6 +136,7 @@ func (s *Store) removeUnused(h record.BlobHash) {
 	}
 	delete(s.have, h)
 	delete(s.bad, h)
+	delete(s.unread, h)
 }
 
 // overdue returns the tickets whose time is over.
@@ -150,23 +154,36 @@ func (s *Store) overdue() (list []record.BlobTicket) {
 
 // catchUp gets what the state names and this head lacks. It reports false when something is still to come.
 func (s *Store) catchUp(ctx context.Context) bool {
-	lacking := s.lacking()
-	done := true
-	for _, b := range lacking {
-		err := s.obtain(ctx, b)
-		switch {
-		case err == nil:
-		case errors.Is(err, record.ErrBlobLost):
-			if s.isLost(b.Hash) {
-				s.o.Log.Error("a large value of the cluster's state is lost", "value", b.Hash, "bytes", b.Size)
+	var work sync.WaitGroup
+	var missed atomic.Bool
+	places := make(chan struct{}, atOnce)
+	for _, b := range s.lacking() {
+		places <- struct{}{}
+		work.Go(func() {
+			if !s.bring(ctx, b) {
+				missed.Store(true)
 			}
-		case ctx.Err() == nil:
-			done = false
-			s.o.Log.Warn("this head lacks a large value of the cluster's state; it is tried again", "value", b.Hash, "error", err)
-		}
+			<-places
+		})
 	}
-	s.count()
-	return done
+	work.Wait()
+	return !missed.Load()
+}
+
+// bring gets a value that this head lacks. It reports false when the value is still to come.
+func (s *Store) bring(ctx context.Context, b record.Blob) bool {
+	err := s.obtain(ctx, b)
+	switch {
+	case err == nil:
+	case errors.Is(err, record.ErrBlobLost):
+		if s.isLost(b.Hash) {
+			s.o.Log.Error("a large value of the cluster's state is lost", "value", b.Hash, "bytes", b.Size)
+		}
+	case ctx.Err() == nil:
+		s.o.Log.Warn("this head lacks a large value of the cluster's state; it is tried again", "value", b.Hash, "error", err)
+		return false
+	}
+	return true
 }
 
 // isLost notes that no head has a value. It reports whether that is new.
@@ -180,35 +197,31 @@ func (s *Store) isLost(h record.BlobHash) (first bool) {
 
 // lacking returns what the state names and this head does not have.
 func (s *Store) lacking() (list []record.Blob) {
-	for _, b := range s.state.Blobs() {
-		if !s.has(b) {
+	named := s.state.Blobs()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range named {
+		if s.have[b.Hash] != b.Size || s.bad[b.Hash] || s.unread[b.Hash] {
 			list = append(list, b)
 		}
 	}
 	return list
 }
 
-// count notes how many values are still to come.
-func (s *Store) count() {
+// Lacks returns how many of the values that the state names now this head is still to get from others. Values that no head has do not count.
+func (s *Store) Lacks() (n int) {
+	if !s.begun() {
+		return 1 // nobody knows yet
+	}
 	list := s.lacking()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lacks, s.counted = 0, true
 	for _, b := range list {
 		if !s.lost[b.Hash] {
-			s.lacks++
+			n++
 		}
 	}
-}
-
-// Lacks returns how many values this head is still to get from others. Values that no head has do not count.
-func (s *Store) Lacks() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.counted {
-		return 1 // nobody knows yet
-	}
-	return s.lacks
+	return n
 }
 
 // Get returns a value. If it is not here, or damaged, it is got from another head first.

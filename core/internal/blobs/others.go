@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/patient"
@@ -17,6 +18,8 @@ const (
 	dialLimit = 5 * time.Second
 	sendLimit = 60 * time.Second // a value on its way to or from another head
 	putLimit  = 30 * time.Second // for a majority to have a value
+	slow      = time.Second      // a head whose answer fails after so long is not asked for values for awayFor
+	awayFor   = 2 * dialLimit
 )
 
 // Put writes a value to the disks of the heads. It returns when a majority of those with a vote have it. The value stays at least until Applied has the ticket, or the
@@ -98,7 +101,7 @@ func lacksMajority(b record.Blob, need, have int, why error) error {
 	if need == 1 {
 		return why
 	}
-	return fmt.Errorf("%d heads with a vote have to keep %s, and %d do, so nothing was changed: %w", need, b, have, why)
+	return fmt.Errorf("%d heads with a vote have to keep %s, and %d do: %w", need, b, have, why)
 }
 
 // keep writes a value that comes from a reader, unless it is here and right.
@@ -116,8 +119,55 @@ func (s *Store) send(number uint32, x record.HeldBlob, value []byte) error {
 	return s.with(number, func(c net.Conn) error { return offer(c, x, value) })
 }
 
-// with has a conversation with another head, for sendLimit at most.
+// TalksAtOnce is how many conversations with one head there are at a time. More of them wait for a place.
+const TalksAtOnce = 4
+
+// errNoPlace says that a conversation has waited for a place, in vain.
+var errNoPlace = errors.New("too many large values are on their way to or from it")
+
+// place takes a place for a conversation with a head, and returns how it is given back. It waits for putLimit at most, and for a head that has not answered not so long: each
+// value that waits for it takes memory.
+func (s *Store) place(number uint32) (giveBack func(), err error) {
+	places, limit := s.placesOf(number)
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-late.C:
+		return nil, errNoPlace
+	case <-s.ctx.Done():
+		return nil, errClosed
+	}
+}
+
+func (s *Store) placesOf(number uint32) (places chan struct{}, limit time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.places[number] == nil {
+		s.places[number] = make(chan struct{}, TalksAtOnce)
+	}
+	if time.Now().Before(s.away[number]) {
+		return s.places[number], dialLimit
+	}
+	return s.places[number], putLimit
+}
+
+// with has a conversation with another head when there is a place for it, and notes whether the head has answered.
 func (s *Store) with(number uint32, talk func(net.Conn) error) error {
+	giveBack, err := s.place(number)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	begun := time.Now()
+	err = s.talk(number, talk)
+	s.heard(number, err, time.Since(begun))
+	return err
+}
+
+// talk has a conversation with another head, for sendLimit at most.
+func (s *Store) talk(number uint32, talk func(net.Conn) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, sendLimit)
 	defer cancel()
 	c, err := s.dial(ctx, number)
@@ -180,28 +230,73 @@ func (s *Store) came(h record.BlobHash) {
 	delete(s.comes, h)
 }
 
-// search asks the other heads for a value, one after the other.
+// search asks the other heads for a value, one after the other. A value whose file is here and cannot be read is not lost, whatever they say.
 func (s *Store) search(b record.Blob) error {
-	if s.has(b) { // it has come just now
-		if _, err := s.local(b); err == nil {
+	var why error
+	if s.has(b) { // it has come just now, or can be read again
+		_, err := s.local(b)
+		if err == nil {
 			return nil
+		}
+		if !gone(err) {
+			why = err
 		}
 	}
-	list, _ := s.o.Others.Heads()
-	var why error
-	for _, h := range list {
-		err := s.copy(h.Number, b)
+	ask, away := s.inTurn()
+	for _, number := range ask {
+		err := s.copy(number, b)
 		switch {
 		case err == nil:
+			s.hasGiven(number)
 			return nil
 		case !errors.Is(err, errMissing):
-			why = fmt.Errorf("head %d: %w", h.Number, err)
+			why = fmt.Errorf("head %d: %w", number, err)
 		}
+	}
+	if why == nil && len(away) > 0 {
+		why = fmt.Errorf("head %d: it did not answer within %v, and is asked again after %v", away[0], slow, awayFor)
 	}
 	if why == nil {
 		return record.ErrBlobLost
 	}
 	return why
+}
+
+// inTurn returns the other heads in the order in which they are asked for a value, the one first that has given the last one, and those that are not asked for a while:
+// their machines may be off, and each attempt would take dialLimit.
+func (s *Store) inTurn() (ask, away []uint32) {
+	list, _ := s.o.Others.Heads()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for _, h := range list {
+		switch {
+		case now.Before(s.away[h.Number]):
+			away = append(away, h.Number)
+		case h.Number == s.gave:
+			ask = slices.Insert(ask, 0, h.Number)
+		default:
+			ask = append(ask, h.Number)
+		}
+	}
+	return ask, away
+}
+
+// heard notes whether a head has answered.
+func (s *Store) heard(number uint32, err error, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.away, number)
+	if err != nil && took >= slow && !errors.Is(err, errMissing) {
+		s.away[number] = time.Now().Add(awayFor)
+	}
+}
+
+// hasGiven notes that a head has given a value.
+func (s *Store) hasGiven(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gave = number
 }
 
 // copy gets a value from one head.

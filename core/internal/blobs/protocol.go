@@ -185,12 +185,13 @@ func (s *Store) serveKeep(c net.Conn, x record.HeldBlob) error {
 	if err != nil {
 		return err
 	}
+	here := false
 	if s.has(x.Blob) {
-		if _, err = s.local(x.Blob); err == nil {
-			err = s.syncFolder()
+		if _, unreadable := s.local(x.Blob); unreadable == nil {
+			here, err = true, s.syncFolder()
 		}
 	}
-	if !s.has(x.Blob) {
+	if !here {
 		if err = answer(c, saySend, 0, ""); err == nil {
 			err = s.install(x.Blob, func(w io.Writer) error { return receiveTo(c, w, x.Blob.Size) })
 		}
@@ -202,11 +203,14 @@ func (s *Store) serveKeep(c net.Conn, x record.HeldBlob) error {
 	return answer(c, sayHave, 0, "")
 }
 
-// serveGet sends a value, if it is here and right.
+// serveGet sends a value, if it is here and right. A file that cannot be read just now is a refusal: the value is not lost.
 func (s *Store) serveGet(c net.Conn, b record.Blob) error {
 	data, err := s.local(b)
 	if err != nil {
-		return errMissing
+		if gone(err) {
+			return errMissing
+		}
+		return err
 	}
 	if err := answer(c, sayComes, len(data), ""); err != nil {
 		return err

@@ -38,8 +38,9 @@ const (
 const Folder = "blobs"
 
 var (
-	errClosed = errors.New("the head is ending")
-	errBusy   = fault.New(fault.StoreFull, "large values of %d MiB are on their way into the cluster's state already: try it again later", maxOnTheWay>>20)
+	errClosed  = errors.New("the head is ending")
+	errDamaged = errors.New("it is damaged")
+	errBusy    = fault.New(fault.StoreFull, "large values of %d MiB are on their way into the cluster's state already: try it again later", maxOnTheWay>>20)
 )
 
 // State is what a Store asks the state of its head.
@@ -73,12 +74,14 @@ type Store struct {
 	state   State // nil until Follow
 	have    map[record.BlobHash]uint32
 	bad     map[record.BlobHash]bool // the file is there, and was found damaged
+	unread  map[record.BlobHash]bool // the file is there, and the disk could not read it just now
 	lost    map[record.BlobHash]bool // all other heads have said that they lack it
 	tickets map[record.BlobTicket]ticket
 	held    map[record.BlobHash]keeping // by tickets
 	comes   map[record.BlobHash]*fetching
-	lacks   int  // values that are to come, as Follow has counted them
-	counted bool // Follow has counted them once
+	places  map[uint32]chan struct{} // of conversations, by head
+	gave    uint32                   // the head that has given the last value
+	away    map[uint32]time.Time     // heads that have not answered are not asked before
 }
 
 // keeping is what tickets protect: a value of that size, which may still be on its way to this disk.
@@ -109,8 +112,8 @@ func Open(o Options) (*Store, error) {
 		o.Others = otherheads.Nobody{}
 	}
 	s := &Store{
-		o: o, have: map[record.BlobHash]uint32{}, bad: map[record.BlobHash]bool{}, lost: map[record.BlobHash]bool{}, tickets: map[record.BlobTicket]ticket{},
-		held: map[record.BlobHash]keeping{}, comes: map[record.BlobHash]*fetching{}, inbox: inbox{wake: make(chan struct{}, 1)},
+		o: o, have: map[record.BlobHash]uint32{}, bad: map[record.BlobHash]bool{}, unread: map[record.BlobHash]bool{}, lost: map[record.BlobHash]bool{}, tickets: map[record.BlobTicket]ticket{},
+		held: map[record.BlobHash]keeping{}, comes: map[record.BlobHash]*fetching{}, places: map[uint32]chan struct{}{}, away: map[uint32]time.Time{}, inbox: inbox{wake: make(chan struct{}, 1)},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.read(); err != nil {
@@ -283,6 +286,7 @@ func (s *Store) installed(b record.Blob) {
 	defer s.mu.Unlock()
 	s.have[b.Hash] = b.Size
 	delete(s.bad, b.Hash)
+	delete(s.unread, b.Hash)
 	delete(s.lost, b.Hash)
 }
 
@@ -316,7 +320,7 @@ func (s *Store) diskError(b record.Blob, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		s.o.Log.Error("a large value of the cluster's state does not fit on the disk", "value", b.Hash, "bytes", b.Size, "folder", s.o.Dir, "error", err)
-		return fault.New(fault.OutOfDisk, "%s cannot be kept, since the disk is full on which a head has its state. Nothing was changed. Make room on that disk: the log of the head names it", b)
+		return fault.New(fault.OutOfDisk, "%s cannot be kept, since the disk is full on which a head has its state: make room on that disk, which the log of the head names", b)
 	case errors.As(err, &disk):
 		return fmt.Errorf("keep %s: %w", b, err)
 	}
@@ -336,37 +340,56 @@ func (s *Store) load(b record.Blob) ([]byte, error) {
 		if n == int(b.Size) && sha256.Sum256(data[:n]) == b.Hash {
 			return data[:n], nil
 		}
-		err = fmt.Errorf("the file %s is damaged", f.Name())
+		err = fmt.Errorf("the file %s: %w", f.Name(), errDamaged)
 	}
 	return nil, err
 }
 
-// local reads a value from this head's disk. What is damaged or gone is noted, so that it is got anew.
+// gone reports whether an error of local says that this head does not have the value. Any other error may be one of a moment, as when the process has too many
+// open files.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) }
+
+// local reads a value from this head's disk. What is damaged, gone or cannot be read is noted, so that it is got anew.
 func (s *Store) local(b record.Blob) ([]byte, error) {
 	data, err := s.load(b)
 	if err == nil {
+		s.wasRead(b.Hash)
 		return data, nil
 	}
-	missing := errors.Is(err, fs.ErrNotExist)
-	if !s.broken(b.Hash, missing) && !missing {
+	if missing := errors.Is(err, fs.ErrNotExist); !s.broken(b.Hash, err) && !missing {
 		s.o.Log.Error("a large value of the cluster's state cannot be read; it is got from another head", "value", b.Hash, "error", err)
 	}
 	return nil, err
 }
 
-// broken notes that a file cannot be used. It reports whether that was known.
-func (s *Store) broken(h record.BlobHash, missing bool) (known bool) {
+// broken notes that a file cannot be used, and why. It reports whether that was known.
+func (s *Store) broken(h record.BlobHash, why error) (known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known = s.bad[h]
-	if missing {
+	missing := errors.Is(why, fs.ErrNotExist)
+	known = s.bad[h] || s.unread[h]
+	if !known || missing {
+		s.poke()
+	}
+	switch {
+	case missing:
 		delete(s.have, h)
 		delete(s.bad, h)
-	} else {
+		delete(s.unread, h)
+	case errors.Is(why, errDamaged):
 		s.bad[h] = true
+		delete(s.unread, h)
+	default:
+		s.unread[h] = true
 	}
-	s.poke()
 	return known
+}
+
+// wasRead notes that a file can be read.
+func (s *Store) wasRead(h record.BlobHash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unread, h)
 }
 
 // Check reads the value from a folder while no head runs, and says what is wrong.

@@ -148,17 +148,25 @@ func (h *playedHead) Majority() int            { return len(h.w.heads)/2 + 1 }
 func (h *playedHead) Has(number uint32) bool   { return number != h.number && h.w.heads[number] != nil }
 func (h *playedHead) Changed() <-chan struct{} { return nil }
 
+// way returns the store of a head that is dialed, nil when it cannot be reached, and what is done to the connection.
+func (w *world) way(from, to uint32) (s *Store, cut func(from, to uint32, c net.Conn) net.Conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.down[from] && !w.down[to] {
+		s = w.heads[to].Store
+	}
+	return s, w.cut
+}
+
 func (h *playedHead) Dial(_ context.Context, number uint32) (net.Conn, error) {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	if h.w.down[number] || h.w.down[h.number] {
+	s, cut := h.w.way(h.number, number)
+	if s == nil {
 		return nil, errors.New("it does not run")
 	}
 	here, there := net.Pipe()
-	if h.w.cut != nil {
-		here = h.w.cut(h.number, number, here)
+	if cut != nil {
+		here = cut(h.number, number, here)
 	}
-	s := h.w.heads[number].Store
 	go func() {
 		defer there.Close()
 		s.Serve(h.number, there)

@@ -28,7 +28,7 @@ func leadsThree(t *testing.T) (s *seen, others []linkmsg.HeadAt) {
 			others = append(others, at)
 		}
 	}
-	s = &seen{g: g, r: r, begun: time.Now(), heard: map[string]time.Time{}, last: map[string]linkmsg.Member{}, asking: map[string]bool{}}
+	s = newSeen(g, r)
 	g.setSeen(s)
 	return s, others
 }
@@ -44,8 +44,8 @@ func TestKeysWait_HeadsThatLackTheKeys_AreNamedWhileTheyMayAnswer(t *testing.T) 
 		}
 	}
 	check("nobody has answered", others[0].Number, others[1].Number)
-	s.end(others[0].ID, &linkmsg.Member{Keys: 5})
-	s.end(others[1].ID, &linkmsg.Member{Keys: 4})
+	s.end(others[0].ID, &linkmsg.Member{Keys: 5}, 0)
+	s.end(others[1].ID, &linkmsg.Member{Keys: 4}, 0)
 	check("one lacks them", others[1].Number)
 	s.heard[others[1].ID] = time.Now().Add(-keysPatience)
 	check("it has been silent for long")
@@ -63,7 +63,7 @@ func TestHealth_Changes_AreToldOnce(t *testing.T) {
 	}
 	stored, _ := s.r.Indexes()
 	for _, at := range others {
-		s.end(at.ID, &linkmsg.Member{Stored: stored})
+		s.end(at.ID, &linkmsg.Member{Stored: stored}, 0)
 	}
 	if !s.healthChanged() || s.healthChanged() {
 		t.Error("what is new is not told once")
@@ -121,5 +121,30 @@ func TestHas_HeadsOfTheCluster_ByNameAndNumber(t *testing.T) {
 	}
 	if !has(at) { // as long as the state has not been read, the book counts, which still has it here
 		t.Error("the book does not count")
+	}
+}
+
+// A head that has just started has the whole log, and its state is that of its last snapshot: it does not know which large values it lacks.
+func TestVoters_HeadHasTheLogAndAnOlderState_Lags(t *testing.T) {
+	s, others := leadsThree(t)
+	stored, applied := s.r.Indexes()
+	lags := func() bool {
+		list := s.voters()
+		return list[slices.IndexFunc(list, func(v Voter) bool { return v.ID == others[0].ID })].Lags
+	}
+	for _, c := range []struct {
+		what           string
+		applied, shown uint64
+		lags           bool
+	}{
+		{"it lacks the last command", applied - 1, applied, true},
+		{"it has it", applied, applied + 7, false},
+		{"it has not yet heard of what was committed between the last two questions", applied + 7, applied + 9, false},
+		{"it was started again", 0, applied + 9, true},
+	} {
+		s.end(others[0].ID, &linkmsg.Member{Stored: stored, Applied: c.applied}, c.shown)
+		if got := lags(); got != c.lags {
+			t.Errorf("%s: lags %v", c.what, got)
+		}
 	}
 }

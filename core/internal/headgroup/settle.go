@@ -28,13 +28,22 @@ type seen struct {
 	mu     sync.Mutex
 	heard  map[string]time.Time
 	last   map[string]linkmsg.Member
+	asked  map[string]uint64 // what this head's state showed when the last question that was answered was asked
+	behind map[string]bool   // its state does not show what this head's state showed before
 	asking map[string]bool
 	health []linkmsg.HeadHealth // as the nodes were told last
 }
 
+func newSeen(g *Group, r *raftstate.Reign) *seen {
+	return &seen{
+		g: g, r: r, begun: time.Now(), heard: map[string]time.Time{}, last: map[string]linkmsg.Member{}, asked: map[string]uint64{},
+		behind: map[string]bool{}, asking: map[string]bool{},
+	}
+}
+
 // Settle makes Raft's members follow the settings while this head leads, until the context ends.
 func (g *Group) Settle(ctx context.Context, r *raftstate.Reign) {
-	s := &seen{g: g, r: r, begun: time.Now(), heard: map[string]time.Time{}, last: map[string]linkmsg.Member{}, asking: map[string]bool{}}
+	s := newSeen(g, r)
 	g.setSeen(s)
 	defer g.setSeen(nil)
 	tick := time.NewTicker(lookEvery)
@@ -166,18 +175,19 @@ func (s *seen) look(ctx context.Context) {
 		}
 		p, err := s.g.o.Control(e.Number)
 		if err != nil {
-			s.end(e.ID, nil)
+			s.end(e.ID, nil, 0)
 			continue
 		}
+		_, shown := s.r.Indexes()
 		s.g.goWork(func() {
 			ctx, cancel := context.WithTimeout(ctx, askLimit)
 			defer cancel()
 			var m linkmsg.Member
 			if err := p.Call(ctx, linkmsg.TMember, nil, &m); err != nil {
-				s.end(e.ID, nil)
+				s.end(e.ID, nil, 0)
 				return
 			}
-			s.end(e.ID, &m)
+			s.end(e.ID, &m, shown)
 		})
 	}
 }
@@ -192,13 +202,27 @@ func (s *seen) begin(id string) bool {
 	return true
 }
 
-func (s *seen) end(id string, m *linkmsg.Member) {
+// end takes a head's answer, nil for none, to a question that was asked when this head's state showed the log up to an index. The answer is compared with what was shown
+// at the question before: what is committed in this moment takes a while to be heard of. A head that has just started knows only the state of its last snapshot, and so
+// not what it lacks.
+func (s *seen) end(id string, m *linkmsg.Member, shown uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.asking, id)
-	if m != nil {
-		s.heard[id], s.last[id] = time.Now(), *m
+	if m == nil {
+		return
 	}
+	before, some := s.asked[id]
+	if !some {
+		before = shown
+	}
+	s.heard[id], s.last[id], s.behind[id], s.asked[id] = time.Now(), *m, m.Applied < before, shown
+}
+
+func (s *seen) isBehind(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.behind[id]
 }
 
 func (s *seen) memberOf(id string) linkmsg.Member {
@@ -231,7 +255,7 @@ func (s *seen) voters() (list []Voter) {
 		if !v.Leads {
 			v.Silent = s.silence(e.ID)
 			m := s.memberOf(e.ID)
-			v.Lags = m.Stored+maxLag < stored || m.Lacks > 0
+			v.Lags = m.Stored+maxLag < stored || m.Lacks > 0 || s.isBehind(e.ID)
 		}
 		list = append(list, v)
 	}

@@ -14,7 +14,7 @@ type Voter struct {
 	Votes   bool          // it is a voter
 	Leads   bool          // it is the head that decides
 	Silent  time.Duration // how long it has not answered
-	Lags    bool          // it has not nearly all of the log, or lacks large values
+	Lags    bool          // it has not nearly all of the log, its state is behind the log, or it lacks large values
 	Wanted  bool          // somebody has given it a vote by hand
 	Removed bool          // somebody has removed it
 }

@@ -22,6 +22,8 @@
 //
 // When a context ends first, the error says what is known: nothing was changed (fault.HeadUnavailable, or the context's own error for a
 // read), or the change may have been made (record.ErrMayHaveBeenApplied).
+// The head says the latter of a change that comes again and fails for a reason that the
+// state has not given: the heads before it may have made the change.
 //
 // # Connections
 //

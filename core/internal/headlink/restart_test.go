@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -491,5 +492,51 @@ func TestClient_ConnectionIsLostAfterSilence_ErrorTellsTheWholeSilence(t *testin
 	})
 	if silence, err := time.ParseDuration(found[1]); err != nil || silence < long {
 		t.Errorf("the head was silent for more than %v, and the error says %v (%v)", long, found[1], err)
+	}
+}
+
+// fullHeads are heads that cannot keep large values.
+type fullHeads struct{ headlink.Head }
+
+var errUnkept = &record.BlobNotKeptError{Why: fault.New(fault.OutOfDisk, "the disk is full")}
+
+func (fullHeads) PutKV(context.Context, string, string, []byte, bool) (bool, error) {
+	return false, errUnkept
+}
+func (fullHeads) CreateActor(context.Context, record.Actor) error { return errUnkept }
+
+// The next head cannot keep the large values of changes which the head before it has made: no node hears that they were not made.
+func TestRestart_NextHeadCannotKeepLargeValues_NoChangeIsSaidNotToBeMade(t *testing.T) {
+	full := func(h headlink.Head) headlink.Head { return fullHeads{h} }
+	for _, c := range []struct {
+		name string
+		do   func(context.Context, daemon.Head) (any, error)
+		want error
+	}{
+		{"put a key", func(ctx context.Context, h daemon.Head) (any, error) {
+			return h.PutKV(ctx, "ns", "k", []byte("v"), true)
+		}, record.ErrMayHaveBeenApplied},
+		{"create an actor", func(ctx context.Context, h daemon.Head) (any, error) { return nil, h.CreateActor(ctx, actor(1)) }, nil},
+	} {
+		w := far(t)
+		if _, err := w.client.Nodes(w.ctx); err != nil { // the head has welcomed the node
+			t.Fatal(err)
+		}
+		w.wrap = full // the next process
+		if _, err := w.between(step{name: c.name, do: c.do}); !errors.Is(err, c.want) {
+			t.Errorf("%s: its answer was lost: %v", c.name, err)
+		}
+	}
+	w := far(t)
+	w.wrap = full
+	w.restartHead()
+	w.connect()
+	for name, err := range map[string]error{
+		"create an actor": w.client.CreateActor(w.ctx, actor(2)),
+		"put a key":       func() error { _, err := w.client.PutKV(w.ctx, "ns", "k", nil, true); return err }(),
+	} {
+		if fault.CodeOf(err) != fault.OutOfDisk || errors.Is(err, record.ErrMayHaveBeenApplied) || !strings.HasSuffix(err.Error(), ". Nothing was changed") {
+			t.Errorf("%s, for the first time: %v", name, err)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -36,7 +37,7 @@ func (c *session) ask(m *wire.Message) error {
 		defer cancel()
 		v, err := c.serve(ctx, &q)
 		c.finished(q.N)
-		c.answer(m, v, err)
+		c.answer(m, v, whatIsKnown(&q, err))
 	})
 	if err != nil {
 		cancel()
@@ -236,19 +237,52 @@ func (c *session) named(ctx context.Context, q *linkmsg.Ask) context.Context {
 	return record.Request{Client: c.client, Number: q.N, Answered: min(q.Below, q.N)}.With(ctx)
 }
 
-// create registers an actor. When the request was sent before and the actor is there, the request was carried out.
+// whatIsKnown returns the error of a request with what is known of the change. When a request comes again, an error that does not come from the state says nothing of
+// what became of it before: another head may have made the change.
+func whatIsKnown(q *linkmsg.Ask, err error) error {
+	var unkept *record.BlobNotKeptError
+	lacks := errors.As(err, &unkept)
+	switch {
+	case err == nil, errors.Is(err, record.ErrMayHaveBeenApplied):
+		return err
+	case lacks && !q.Again:
+		return fmt.Errorf("%w. Nothing was changed", err)
+	case !q.Again || !slices.Contains(madeOnce, q.Op), !lacks && slices.Contains(refusals, fault.CodeOf(err)):
+		return err
+	}
+	return fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
+}
+
+// Of whatIsKnown: the changes that are not made a second time when they are asked for again, and the codes of what the state refuses.
+var (
+	madeOnce = []linkmsg.Op{linkmsg.OpCreate, linkmsg.OpKill, linkmsg.OpPutValue, linkmsg.OpDelValues, linkmsg.OpKeyWrite, linkmsg.OpKeyGrant}
+	refusals = []fault.Code{fault.BadRequest, fault.NotFound, fault.AlreadyExists, fault.ActorDied, fault.StoreFull}
+)
+
+// create registers an actor. When the request was sent before and the actor is there, the request was carried out. That is looked at first: what the actor needs on the
+// disks may not be writable any more.
 func (c *session) create(ctx context.Context, a *record.Actor, again bool) error {
 	if a.AsCluster {
 		a.Exclusive = c.s.exclusive()
 	}
+	if again {
+		if made, err := c.made(ctx, a); made || err != nil {
+			return err
+		}
+	}
 	err := c.s.head.CreateActor(ctx, *a)
-	if !again || !errors.Is(err, record.ErrExists) {
-		return err
+	if again && errors.Is(err, record.ErrExists) {
+		if made, unknown := c.made(ctx, a); made && unknown == nil {
+			return nil
+		}
 	}
-	if old, unknown := c.s.head.Actor(ctx, a.ID); unknown != nil || old.Owner != a.Owner || old.Job != a.Job {
-		return err
-	}
-	return nil
+	return err
+}
+
+// made reports whether an actor is registered with its owner and its job. It needs none of the actor's large values.
+func (c *session) made(ctx context.Context, a *record.Actor) (bool, error) {
+	list, err := c.s.head.ActorsOf(ctx, record.ActorFilter{Owner: a.Owner, Job: a.Job})
+	return slices.ContainsFunc(list, func(b record.Actor) bool { return b.ID == a.ID && b.Owner == a.Owner && b.Job == a.Job }), err
 }
 
 // register adds the node, or renews its record.

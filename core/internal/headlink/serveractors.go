@@ -101,6 +101,10 @@ func (s *Server) start(o place.StartActor) {
 		s.log.Error("the record of an actor that is to start cannot be read", "actor", o.ID.Actor, "node", o.Node, "error", err)
 		s.pause()
 	}
+	if errors.Is(err, record.ErrBlobLost) {
+		s.actorCannotStart(instanceOf(o.ID), err)
+		return
+	}
 	if err != nil || !a.Live() || a.Incarnation != o.ID.Incarnation {
 		s.actorGone(instanceOf(o.ID))
 		return
@@ -122,14 +126,19 @@ func (s *Server) start(o place.StartActor) {
 		a.Node = id
 	}
 	if err := s.tellToStart(o, &a); err != nil {
-		s.actorGone(instanceOf(o.ID))
-		s.head.ActorStartFailed(instanceOf(o.ID), record.Cause{Reason: record.StartFailed, Message: err.Error()})
+		s.actorCannotStart(instanceOf(o.ID), err)
 	}
+}
+
+// actorCannotStart ends an incarnation that no node can start.
+func (s *Server) actorCannotStart(i record.Instance, why error) {
+	s.actorGone(i)
+	s.head.ActorStartFailed(i, record.Cause{Reason: record.StartFailed, Message: why.Error()})
 }
 
 // mayTryAgain reports whether a change or a read that has failed may succeed later.
 func (s *Server) mayTryAgain(err error) bool {
-	for _, final := range []error{record.ErrDead, record.ErrStale, record.ErrNotFound, record.ErrNodeDead, record.ErrClosed, record.ErrInvalid} {
+	for _, final := range []error{record.ErrDead, record.ErrStale, record.ErrNotFound, record.ErrNodeDead, record.ErrClosed, record.ErrInvalid, record.ErrBlobLost} {
 		if errors.Is(err, final) {
 			return false
 		}

@@ -3,7 +3,9 @@ package headlink_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,44 @@ import (
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/record"
 )
+
+// lossy is a head that has lost a large part of an actor's record.
+type lossy struct {
+	headlink.Head
+	reads atomic.Int32
+}
+
+func (h *lossy) Actor(context.Context, ids.Actor) (record.Actor, error) {
+	h.reads.Add(1)
+	return record.Actor{}, fmt.Errorf("its environment: %w", record.ErrBlobLost)
+}
+
+func TestStart_PartOfTheRecordIsLost_ActorIsDeadAtOnceAndSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJudged(t)
+		h := &lossy{}
+		j.wrap = func(inner headlink.Head) headlink.Head {
+			h.Head = inner
+			return h
+		}
+		j.restartHead()
+		j.connect()
+		j.client.Stock(all(oneCPU))
+		synctest.Wait()
+		if err := j.client.CreateActor(j.ctx, record.Actor{ID: ids.Actor{0xe}, Spec: []byte("s")}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		a, _ := j.state.Actor(ids.Actor{0xe})
+		if a.State != record.ActorDead || a.Cause.Reason != record.StartFailed || !strings.Contains(a.Cause.Message, "no head of the cluster has this large value any more") {
+			t.Errorf("the actor is %s: %+v", a.State, a.Cause)
+		}
+		if n := h.reads.Load(); n != 1 {
+			t.Errorf("what is lost was looked for %d times", n)
+		}
+	})
+}
 
 // unreadable is a head that cannot say for a while what it knows of actors.
 type unreadable struct {

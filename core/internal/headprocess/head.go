@@ -121,7 +121,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	book = headgroup.NewBook(folder, id.file, log)
 	book.Moved(id.self.Number, addresses)
 	rest := &otherHeads{book: book, number: id.self.Number, bulk: others.bulk}
-	values, err := blobs.Open(blobs.Options{Dir: filepath.Join(folder, blobs.Folder), Others: rest, Log: log})
+	values, err := blobs.Open(blobs.Options{Dir: filepath.Join(folder, blobs.Folder), Others: valueHeads{rest, others.values}, Log: log})
 	if err != nil {
 		return err
 	}

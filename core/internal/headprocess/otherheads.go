@@ -65,6 +65,20 @@ func (o *otherHeads) Dial(ctx context.Context, number uint32) (net.Conn, error) 
 	return o.bulk(ctx, number)
 }
 
+// valueHeads are the other heads for large values, which have connections of their own.
+type valueHeads struct {
+	*otherHeads
+	values func(ctx context.Context, number uint32) (net.Conn, error)
+}
+
+// The places for them are as many as package blobs uses.
+var _ [link.ValueConns - blobs.TalksAtOnce]struct{}
+
+// Dial implements otherheads.Others.
+func (o valueHeads) Dial(ctx context.Context, number uint32) (net.Conn, error) {
+	return o.values(ctx, number)
+}
+
 // askedWithin is how long a bulk connection may take to say what it is for.
 const askedWithin = 20 * time.Second
 
@@ -118,6 +132,15 @@ func (o *otherLinks) raft(ctx context.Context, number uint32) (net.Conn, error) 
 		return nil, err
 	}
 	return k.Raft(ctx)
+}
+
+// values dials a head for a large value.
+func (o *otherLinks) values(ctx context.Context, number uint32) (net.Conn, error) {
+	k, err := (*o.links).To(number)
+	if err != nil {
+		return nil, err
+	}
+	return k.Values(ctx)
 }
 
 // bulk dials a head for much data.

@@ -24,6 +24,12 @@ func (k *Link) Bulk(ctx context.Context) (net.Conn, error) {
 	return k.own(ctx, "bulk connection", forBulk, k.places)
 }
 
+// Values dials a bulk connection to another head for a large value. It does not wait for those that Bulk has dialed, such as for packages of environments: Values has
+// ValueConns places of its own.
+func (k *Link) Values(ctx context.Context) (net.Conn, error) {
+	return k.own(ctx, "bulk connection for a large value", forBulk, k.valuePlaces)
+}
+
 // Raft dials a connection of its own to another head, for what Raft says. The connection ends as a bulk connection does. Each head may have dialed
 // RaftConns of them to another one; Raft waits while there are as many.
 func (k *Link) Raft(ctx context.Context) (net.Conn, error) {

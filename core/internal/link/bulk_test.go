@@ -75,8 +75,8 @@ func TestBulk_PeerDialsMore_IsRefused(t *testing.T) {
 	a := n.node(1, nil)
 	b := n.node(2, nil)
 	k := to(t, a, 2)
-	k.places = make(chan struct{}, 2*BulkConns)
-	for range BulkConns {
+	k.places = make(chan struct{}, 2*(BulkConns+ValueConns))
+	for range BulkConns + ValueConns {
 		if _, err := k.Bulk(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +85,32 @@ func TestBulk_PeerDialsMore_IsRefused(t *testing.T) {
 	if _, err := k.Bulk(t.Context()); err == nil {
 		t.Errorf("one more was served after %v", time.Since(begun))
 	}
-	if g := known(b, 1); len(g.guests) != BulkConns {
+	if g := known(b, 1); len(g.guests) != BulkConns+ValueConns {
 		t.Errorf("%d connections are served", len(g.guests))
+	}
+}
+
+// Packages on their way do not keep large values waiting.
+func TestValues_AllBulkConnectionsAreInUse_HasPlacesOfItsOwn(t *testing.T) {
+	n := newNetwork(t, "plain")
+	a, _ := n.node(1, nil), n.node(2, nil)
+	k := to(t, a, 2)
+	for range BulkConns {
+		if _, err := k.Bulk(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range ValueConns {
+		c, err := k.Values(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		exchange(t, c, make([]byte, 1<<20))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := k.Values(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("one connection more than %d: %v", ValueConns, err)
 	}
 }
 

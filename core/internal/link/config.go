@@ -22,6 +22,8 @@ const Protocol = "eagleray-link/1"
 const (
 	// BulkConns is how many bulk connections a node may have dialed to another node at a time.
 	BulkConns = 4
+	// ValueConns is how many more a head may have dialed to another head for large values of the replicated state.
+	ValueConns = 4
 	// RaftConns is how many connections a head may have dialed to another head for the replicated state.
 	RaftConns = 16
 

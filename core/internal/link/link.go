@@ -15,7 +15,9 @@ type Link struct {
 	links  *Links
 	node   uint32
 	places chan struct{} // of the bulk connections that this node dialed
-	guests chan struct{} // of the bulk connections that the peer dialed
+	guests chan struct{} // of the bulk connections that the peer dialed, those for large values among them
+
+	valuePlaces chan struct{} // of the bulk connections for large values that this head dialed
 
 	raftPlaces chan struct{} // the same of the connections for the replicated state
 	raftGuests chan struct{}

@@ -59,7 +59,7 @@ func (l *Links) To(node uint32) (*Link, error) {
 
 func newLink(l *Links, node uint32) *Link {
 	return &Link{
-		links: l, node: node, places: make(chan struct{}, BulkConns), guests: make(chan struct{}, BulkConns),
+		links: l, node: node, places: make(chan struct{}, BulkConns), valuePlaces: make(chan struct{}, ValueConns), guests: make(chan struct{}, BulkConns+ValueConns),
 		raftPlaces: make(chan struct{}, RaftConns), raftGuests: make(chan struct{}, RaftConns), bulk: map[*bulkConn]bool{},
 	}
 }
