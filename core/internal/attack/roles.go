@@ -35,12 +35,9 @@ func (a *attacker) roles() error {
 	for first := true; first || time.Now().Before(a.end); first = false {
 		for _, p := range a.linked() {
 			own := p.number
-			if p.kind == "node" { // a head may not know a further head yet, and takes the certificate's word for it
-				if err := try("a head with a node's number", p, own, as(pki.RoleHead, id.Number)); err != nil {
-					return err
-				}
-			}
 			tries := map[string]error{
+				"a head with a node's number":    try("a head with a node's number", p, own, as(pki.RoleHead, id.Number)),
+				"a head with nobody's number":    try("a head with nobody's number", p, own, as(pki.RoleHead, nobody)),
 				"a greeting for another member":  try("a greeting for another member", p, nobody, id),
 				"a node with the head's number":  try("a node with the head's number", p, own, as(pki.RoleNode, 0)),
 				"a node with the port's number":  try("a node with the port's number", p, own, as(pki.RoleNode, own)),
@@ -49,6 +46,13 @@ func (a *attacker) roles() error {
 			for _, err := range tries {
 				if err != nil {
 					return err
+				}
+			}
+			for _, other := range a.linked() {
+				if other.kind == "node" && other.number != own {
+					if err := try("a head with the number of a node that works", p, own, as(pki.RoleHead, other.number)); err != nil {
+						return err
+					}
 				}
 			}
 		}
