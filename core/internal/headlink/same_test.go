@@ -124,7 +124,13 @@ func reads() []step {
 		{"named, unknown", func(ctx context.Context, h daemon.Head) (any, error) { return h.GetNamed(ctx, "ns", "other") }},
 		{"names", func(ctx context.Context, h daemon.Head) (any, error) { return h.ListNamed(ctx, "ns", false) }},
 		{"all names", func(ctx context.Context, h daemon.Head) (any, error) { return h.ListNamed(ctx, "", true) }},
-		{"nodes", func(ctx context.Context, h daemon.Head) (any, error) { return h.Nodes(ctx) }},
+		{"nodes", func(ctx context.Context, h daemon.Head) (any, error) {
+			list, err := h.Nodes(ctx)
+			for i := range list {
+				list[i].Wire = 0 // only a head behind a connection is told
+			}
+			return list, err
+		}},
 		{"jobs", func(ctx context.Context, h daemon.Head) (any, error) { return h.Jobs(ctx) }},
 		{"value", func(ctx context.Context, h daemon.Head) (any, error) {
 			v, found, err := h.GetKV(ctx, "ns", "a")
@@ -175,7 +181,7 @@ func life() []step {
 	driver := record.Job{Namespace: "ns", Entrypoint: "x.py", Node: nodeID, Driver: ids.Owner{1}, Metadata: map[string]string{"k": "v"}}
 	return []step{
 		{"register", func(ctx context.Context, h daemon.Head) (any, error) {
-			return nil, h.RegisterNode(ctx, record.Node{ID: nodeID, Address: "10.0.0.7", Resources: record.Resources{"CPU": 20000}, Labels: map[string]string{"l": "m"}})
+			return nil, h.RegisterNode(ctx, record.Node{ID: nodeID, Number: nodeNumber, Address: "10.0.0.7", Resources: record.Resources{"CPU": 20000}, Labels: map[string]string{"l": "m"}})
 		}},
 		{"start a job", func(ctx context.Context, h daemon.Head) (any, error) { return h.StartJob(ctx, driver) }},
 		{"create", create(actor(1))},
