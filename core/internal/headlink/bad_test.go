@@ -182,6 +182,29 @@ func TestServer_ReportCannotBeRead_NextOnesAreMade(t *testing.T) {
 	}
 }
 
+// A node reports on the end of its own processes. A report that names none, or one of another node, ends no actor.
+func TestServer_ProcessOfAnotherNodeIsReportedDead_NobodyIsEnded(t *testing.T) {
+	w := newWorld(t, true)
+	w.startHead(true)
+	w.connect()
+	far, near := actor(1), actor(2)
+	far.Owner = ids.Owner{3: 9, 4: 1}
+	for _, a := range []record.Actor{far, near} {
+		if err := w.client.CreateActor(w.ctx, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range []ids.Owner{{}, far.Owner, near.Owner} {
+		w.client.OwnerDied(o)
+	}
+	w.settle()
+	for want, a := range map[bool]record.Actor{true: far, false: near} {
+		if now, err := w.client.Actor(w.ctx, a.ID); err != nil || now.Live() != want {
+			t.Errorf("the actor of %s lives: %v, must be %v; %v", a.Owner, now.Live(), want, err)
+		}
+	}
+}
+
 // Requests that cannot be carried out are answered with the reason, and do not end the connection.
 func TestServer_RequestIsWrong_IsAnswered(t *testing.T) {
 	w := newWorld(t, true)
