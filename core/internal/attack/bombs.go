@@ -3,15 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/internal/resume"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
@@ -99,6 +103,103 @@ var (
 	}
 )
 
+// encoded returns a body with bombs.
+func (a *attacker) encoded(t reflect.Type, kind int) msgpack.RawMessage {
+	b, err := linkmsg.Encode("a bomb", a.armed(t, kind, 0).Addr().Interface())
+	if err != nil {
+		return linkmsg.Nothing
+	}
+	return b
+}
+
+// kindsOfReports are those of a node to the head.
+var kindsOfReports = []linkmsg.Kind{
+	linkmsg.ActorPlaced, linkmsg.ActorRefused, linkmsg.ActorStarted, linkmsg.ActorKept, linkmsg.ActorStartFailed, linkmsg.ActorWorkerDied, linkmsg.ActorExited,
+	linkmsg.ActorInfeasible, linkmsg.ActorReleased, linkmsg.ClassDropped, linkmsg.OwnerDied, linkmsg.JobEnded, "",
+}
+
+// armedTalk says bombs to the head that leads, on a conversation on which it has welcomed this node: all requests, then all reports, then all other messages.
+func (a *attacker) armedTalk(p port, m join.Membership, kind int) error {
+	t, err := a.talk(p, m)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	n := uint64(1)
+	for op, body := range asked {
+		if op == "" {
+			op = linkmsg.Op(a.bomb(kind))
+		}
+		if _, err := t.ask(n, op, a.encoded(body, kind)); err != nil {
+			return fmt.Errorf("%w: the head's answer to a request %q: %w", errNotNow, op, err)
+		}
+		n++
+	}
+	reports := uint64(0)
+	report := func(k linkmsg.Kind, body msgpack.RawMessage) {
+		reports++
+		_ = t.Push(linkmsg.TReport, told(reports, k, body))
+	}
+	for _, k := range kindsOfReports {
+		report(k, linkmsg.Nothing) // about nobody
+		body := reflect.TypeFor[linkmsg.InstanceTold]()
+		switch k {
+		case linkmsg.ActorReleased, linkmsg.ClassDropped:
+			body = reflect.TypeFor[linkmsg.ActorRef]()
+		case linkmsg.OwnerDied:
+			body = reflect.TypeFor[linkmsg.Owner]()
+		case linkmsg.JobEnded:
+			body = reflect.TypeFor[linkmsg.JobEnd]()
+		case "":
+			k = linkmsg.Kind(a.bomb(kind))
+		}
+		report(k, a.encoded(body, kind))
+	}
+	a.count("bombs", len(kindsOfReports)+len(asked))
+	// The head has read all that came before an answer. It may close the conversation at each of what follows.
+	if _, err := t.ask(n, linkmsg.OpNodes, linkmsg.Nothing); err != nil {
+		return fmt.Errorf("%w: the head's answer behind reports: %w", errNotNow, err)
+	}
+	for kind, list := range bodies {
+		for _, body := range list {
+			a.count("bombs", 1)
+			_ = t.Push(kind, a.encoded(body, 0))
+		}
+	}
+	return nil
+}
+
+// armedNode registers a member with a bomb in every text, and then with a path as its address, at which other nodes would dial a socket of their own machine.
+func (a *attacker) armedNode(p port, kind int) error {
+	m, err := a.joined()
+	if err != nil {
+		return err
+	}
+	t, err := a.talk(p, m)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	n := a.armed(reflect.TypeFor[record.Node](), kind, 0).Addr().Interface().(*record.Node)
+	n.ID, n.Number, n.Resources = t.id, m.Identity.Number, nil
+	for i, links := range [][]string{n.Links, {a.canary + ":1"}} { // the last one is a path, and must be refused
+		n.Links = links
+		body, err := linkmsg.Encode("a bomb", n)
+		if err != nil {
+			return err
+		}
+		a.count("nodes with bombs", 1)
+		refused, err := t.ask(uint64(i+1), linkmsg.OpRegister, body)
+		if err != nil {
+			return fmt.Errorf("register a node with bombs: %w", err)
+		}
+		if i == 1 && refused == nil {
+			a.breach("a node registers with the path %s as its address", links[0])
+		}
+	}
+	return nil
+}
+
 // loaded returns one message with bombs, of each kind in turn.
 func (a *attacker) loaded(kind int) [][]byte {
 	var all [][]byte
@@ -109,13 +210,7 @@ func (a *attacker) loaded(kind int) [][]byte {
 			}
 		}
 	}
-	encoded := func(t reflect.Type) msgpack.RawMessage {
-		b, err := linkmsg.Encode("a bomb", a.armed(t, kind, 0).Addr().Interface())
-		if err != nil {
-			return linkmsg.Nothing
-		}
-		return b
-	}
+	encoded := func(t reflect.Type) msgpack.RawMessage { return a.encoded(t, kind) }
 	for t, list := range bodies {
 		for _, body := range list {
 			add(t, encoded(body))
@@ -125,20 +220,24 @@ func (a *attacker) loaded(kind int) [][]byte {
 		if op == "" {
 			op = linkmsg.Op(a.bomb(kind))
 		}
-		add(linkmsg.TAsk, &linkmsg.Ask{N: 1, Op: op, Body: encoded(body)})
+		q, err := linkmsg.Encode("a bomb", &linkmsg.Ask{N: 1, Op: op, Body: encoded(body)})
+		if err == nil {
+			add(linkmsg.TAsk, q)
+		}
 	}
 	for k, body := range reported {
 		if k == "" {
 			k = linkmsg.Kind(a.bomb(kind))
 		}
-		told := &linkmsg.Told{N: 1, Kind: k, Body: encoded(body)}
-		add(linkmsg.TReport, told)
-		add(linkmsg.TOrder, told)
+		b := told(1, k, encoded(body))
+		add(linkmsg.TReport, b)
+		add(linkmsg.TOrder, b)
 	}
 	return all
 }
 
-// bombs puts pickles and commands into all that is sent: the request to join, greetings, streams, messages, bulk connections.
+// bombs puts pickles and commands into all that is sent: the request to join, greetings, control messages and streams of sessions, what a node says to the head
+// that leads, the registration of a node, and questions on bulk connections.
 func (a *attacker) bombs() error {
 	if a.canary == "" {
 		return errors.New("-canary: no file is given")
@@ -147,44 +246,91 @@ func (a *attacker) bombs() error {
 	if err != nil {
 		return err
 	}
-	return a.each(a.linked(), func(p port, chance *rand.Rand) (bool, error) {
+	for _, p := range a.linked() {
+		if p.kind == "head" {
+			if err := a.armedNode(p, rand.IntN(4)); err != nil {
+				return err
+			}
+		}
+	}
+	err = a.each(a.linked(), func(p port, chance *rand.Rand) (bool, error) {
 		m := <-members
 		defer func() { members <- m }()
 		kind := chance.IntN(4)
+		parts := []func() error{
+			func() error { return a.armedGreetings(p, m, kind) },
+			func() error { return a.armedBulk(p, m, a.bomb(kind)) },
+		}
 		if p.kind == "head" {
-			if err := a.armedJoin(p, kind); err != nil {
+			parts = append(parts, func() error { return a.armedJoin(p, kind) }, func() error { return a.armedTalk(p, m, kind) })
+		}
+		for _, part := range parts {
+			if err := part(); err != nil && !errors.Is(err, errNotNow) {
 				return false, err
 			}
 		}
 		for _, b := range a.loaded(kind) {
-			c, err := connect(p, m)
-			if errors.Is(err, errNotNow) {
-				continue
-			}
-			if err != nil {
+			if err := a.armedSession(p, m, kind, b, chance); err != nil && !errors.Is(err, errNotNow) {
 				return false, err
 			}
-			hello, err := wire.AppendMessage(nil, wire.Request, linkmsg.THello, 1, 1000, &linkmsg.Hello{
-				Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: m.Identity.Number, Connection: 1, First: 1, Wire: wire.Version,
-			})
-			if err != nil {
-				return false, err
-			}
-			for i, part := range [][]byte{hello, b} { // what is no hello is refused before one
-				c.write(dataFrame(uint64(i+1), resume.Control, part))
-			}
-			c.write(sessionFrame(kindOpen, 3, 1, a.bomb(kind)))
-			c.write(sessionFrame(kindOpen, 4, 3, random(chance, 12)))
-			c.write(dataFrame(5, 3, a.bomb(kind)))
-			a.count("bombs", 4)
-			_ = c.CloseWrite()
-			c.Close()
 			if time.Now().After(a.end) {
 				return false, nil
 			}
 		}
 		return true, nil
 	})
+	for _, what := range []string{"conversations with the head", "answers of the head", "answers on bulk connections", "sessions with bombs"} {
+		if err == nil && a.total(what) == 0 {
+			err = fmt.Errorf("the attack has reached nothing: there were no %s", what)
+		}
+	}
+	return err
+}
+
+// armedSession begins a session, sends one message with bombs on its control stream, and opens streams with bombs as targets and as content.
+func (a *attacker) armedSession(p port, m join.Membership, kind int, message []byte, chance *rand.Rand) error {
+	c, err := connect(p, m)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	go c.discard()
+	a.count("sessions with bombs", 1)
+	daemon := ids.DaemonOn(p.number)
+	targets := [][]byte{a.bomb(kind), random(chance, ids.OwnerSize), daemon[:], []byte(linkmsg.Conversation)}
+	for _, other := range a.linked() {
+		if other.kind == "node" && other.number != p.number { // a head carries what follows to that node
+			targets = append(targets, relay.Target(other.number, false), relay.Target(other.number, true))
+		}
+	}
+	number := uint64(1)
+	for i, target := range targets {
+		stream := resume.StreamID(talkStream + 2*i)
+		c.write(sessionFrame(kindOpen, number, stream, target))
+		c.write(dataFrame(number+1, stream, a.bomb(kind)))
+		number += 2
+		a.count("bombs", 2)
+	}
+	c.write(dataFrame(number, resume.Control, message)) // the last one, because the other side may close the connection for it
+	a.count("bombs", 1)
+	_ = c.CloseWrite()
+	return nil
+}
+
+// armedGreetings greets with bombs, for each purpose. What is no hello of a session is refused, and so is a node that wants to replicate the state.
+func (a *attacker) armedGreetings(p port, m join.Membership, kind int) error {
+	for _, purpose := range []byte{forLink, forRaft, 4} {
+		c, status, text, err := meet(p, m, greetingOf(purpose, p.number, a.bomb(kind)))
+		if err != nil {
+			return err
+		}
+		c.NetConn().Close()
+		a.count("greetings with bombs", 1)
+		if status != greetingRefused {
+			a.breach("a greeting for purpose %d with a bomb: the %s port answers %d %q", purpose, p.kind, status, text)
+		}
+	}
+	return nil
 }
 
 // armedJoin asks the head with bombs, behind a proof.

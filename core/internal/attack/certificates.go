@@ -80,6 +80,11 @@ func signed(by *pki.Authority, id pki.Identity, at time.Time) (tls.Certificate, 
 // shown dials a port as a member with a certificate, and reports whether it was let in: whether a greeting was accepted. to is the number that the
 // greeting means.
 func shown(p port, to uint32, from pki.Identity, certificate tls.Certificate) (in bool, answer string, err error) {
+	return shownFor(forLink, p, to, from, certificate)
+}
+
+// shownFor is shown with a greeting for a purpose.
+func shownFor(purpose byte, p port, to uint32, from pki.Identity, certificate tls.Certificate) (in bool, answer string, err error) {
 	nc, err := dial(p)
 	if err != nil {
 		return false, "", err
@@ -90,7 +95,11 @@ func shown(p port, to uint32, from pki.Identity, certificate tls.Certificate) (i
 	if err := c.Handshake(); err != nil {
 		return false, err.Error(), nil
 	}
-	_, _ = c.Write(greeting(from.Number, to, 0, 1))
+	said := greeting(from.Number, to, 0, 1)
+	if purpose != forLink {
+		said = greetingOf(purpose, to, nil)
+	}
+	_, _ = c.Write(said)
 	var head [3]byte
 	if _, err := io.ReadFull(c, head[:]); err != nil {
 		return false, err.Error(), nil

@@ -24,11 +24,13 @@
 //	proofs.go        joins without the token, with another one, with recorded bytes
 //	certificates.go  links with certificates that are wrong in one way each
 //	member.go        a connection of a member, and what is sent on it
+//	talk.go          a node's conversation with the head that leads
+//	bulk.go          questions on bulk connections
 //	frames.go        fuzzed frames and messages
-//	bombs.go         pickles and shell commands in every field that has bytes or text
+//	bombs.go         pickles and shell commands in every field that has bytes or text, but for what a node may have the cluster run
 //	http.go          requests of pages of other sites, under other names, without the token
 //	kept.go          old tokens, certificates and folders, which a test tries when they must not count any more
 //	roles.go         members that do what only others may do
 //
-// Each attack has up to eight goroutines, and slowloris two for each connection. They end with the attack. attacker.mu guards the report.
+// Each attack has up to eight goroutines, one for each of their sessions, three for each conversation with a head, and slowloris two for each connection. They end with the attack. attacker.mu guards the report.
 package main

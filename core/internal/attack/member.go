@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/resume"
 )
 
@@ -23,6 +29,7 @@ const (
 
 	forLink = 1
 	forBulk = 2
+	forRaft = 3
 )
 
 // greeting returns a greeting for a session, with a hello whose session is a new one. peerBoot is the other side's session, if it has said it.
@@ -91,7 +98,10 @@ type conversation struct {
 // errNotNow means that the other side has another session with this member, and says so once.
 var errNotNow = errors.New("the session is not accepted now")
 
-// connect begins a session with a port, as a member.
+// discard reads what the other side says, which is not of interest.
+func (c *conversation) discard() { _, _ = io.Copy(io.Discard, c) }
+
+// connect begins a session with a port, as a member. The caller reads what the other side says: it stops when nobody does.
 func connect(p port, m join.Membership) (*conversation, error) {
 	var peerBoot, replaces uint64
 	for range 4 {
@@ -102,7 +112,6 @@ func connect(p port, m join.Membership) (*conversation, error) {
 		}
 		switch status {
 		case greetingAccepted:
-			go func() { _, _ = io.Copy(io.Discard, c) }() // what the other side says is not of interest
 			return &conversation{Conn: c}, nil
 		case greetingStale:
 			c.Close()
@@ -122,9 +131,13 @@ func connect(p port, m join.Membership) (*conversation, error) {
 // fuzzed returns the next frame of a session.
 func (c *conversation) fuzzed(chance *rand.Rand) []byte {
 	c.number++
-	switch stream := resume.StreamID(1 + 2*chance.IntN(20)); chance.IntN(10) {
-	case 0: // a stream to no process, or to what may be one
-		return sessionFrame(kindOpen, c.number, stream, random(chance, []int{0, 1, 12, 28, 1000}[chance.IntN(5)]))
+	switch stream := resume.StreamID(2 + 2*chance.IntN(20)); chance.IntN(10) {
+	case 0: // a stream to no process, or to what may be one, or a conversation without a hello
+		target := random(chance, []int{0, 1, 12, 28, 1000}[chance.IntN(5)])
+		if chance.IntN(2) == 0 {
+			target = []byte(linkmsg.Conversation)
+		}
+		return sessionFrame(kindOpen, c.number, stream, target)
 	case 1:
 		c.number--
 		return sessionFrame(kindAck, 0, 0, nil)
@@ -174,7 +187,7 @@ func (a *attacker) member() error {
 	if err != nil {
 		return err
 	}
-	return a.each(a.linked(), func(p port, chance *rand.Rand) (bool, error) {
+	err = a.each(a.linked(), func(p port, chance *rand.Rand) (bool, error) {
 		m := <-members
 		defer func() { members <- m }()
 		if chance.IntN(10) == 0 {
@@ -185,19 +198,37 @@ func (a *attacker) member() error {
 		c, err := connect(p, m)
 		if errors.Is(err, errNotNow) {
 			a.count("refused sessions", 1)
-			return time.Now().Before(a.end), nil
+			if a.total("refused sessions") > 10*(workers+a.total("sessions")) {
+				return false, fmt.Errorf("members are let in no more: %w", err)
+			}
+			return a.goesOn(), nil
 		}
 		if err != nil {
 			return false, err
 		}
 		defer c.Close()
+		go c.discard()
 		a.count("sessions", 1)
 		a.converse(c, chance)
-		if a.frames > 0 {
-			return a.total("frames") < a.frames, nil
+		if p.kind == "head" {
+			if err := a.fuzzTalk(p, m, chance); err != nil && !errors.Is(err, errNotNow) {
+				return false, err
+			}
 		}
-		return time.Now().Before(a.end), nil
+		return a.goesOn(), nil
 	})
+	if err == nil && a.total("conversations with the head") == 0 && len(a.heads()) > 0 {
+		err = errors.New("the attack has reached no conversation with the head")
+	}
+	return err
+}
+
+// goesOn reports whether an attack sends more frames.
+func (a *attacker) goesOn() bool {
+	if a.frames > 0 {
+		return a.total("frames") < a.frames
+	}
+	return time.Now().Before(a.end)
 }
 
 // converse sends frames that follow the rules of a session, with content that follows none, and in the end frames that break the rules.
@@ -217,7 +248,37 @@ func (a *attacker) converse(c *conversation, chance *rand.Rand) {
 	}
 }
 
-// bulk sends nonsense on a bulk connection.
+// fuzzTalk sends messages with any content on a conversation with the head, behind a right hello.
+func (a *attacker) fuzzTalk(p port, m join.Membership, chance *rand.Rand) error {
+	t, err := a.talk(p, m)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	reports := uint64(0)
+	for n := uint64(1); n <= perConversation/4 && t.Err() == nil; n++ {
+		body, err := msgpack.Marshal(anything(chance, 0))
+		if err != nil {
+			continue
+		}
+		a.count("frames", 1)
+		switch chance.IntN(4) {
+		case 0:
+			_ = t.Push(kinds[chance.IntN(len(kinds))], msgpack.RawMessage(body))
+		case 1:
+			reports++
+			_ = t.Push(linkmsg.TReport, told(reports, kindsOfReports[chance.IntN(len(kindsOfReports))], body))
+		default: // most are answered, and the conversation goes on
+			ops := slices.Sorted(maps.Keys(asked))
+			if _, err := t.ask(n, ops[chance.IntN(len(ops))], body); err != nil {
+				return nil // the head has closed the conversation
+			}
+		}
+	}
+	return nil
+}
+
+// bulk sends nonsense on a bulk connection: as one of its users begins, or as none does.
 func (a *attacker) bulk(p port, m join.Membership, chance *rand.Rand) error {
 	c, status, _, err := meet(p, m, greetingOf(forBulk, p.number, nil))
 	if err != nil {
@@ -228,7 +289,10 @@ func (a *attacker) bulk(p port, m join.Membership, chance *rand.Rand) error {
 		a.count("refused bulk connections", 1)
 		return nil
 	}
-	_, _ = c.Write(random(chance, chance.IntN(3000)))
+	users := append(questions(p, random(chance, 64)), question{})
+	begin := users[chance.IntN(len(users))].bytes
+	begin = begin[:chance.IntN(len(begin)+1)]
+	_, _ = c.Write(append(bytes.Clone(begin), random(chance, chance.IntN(3000))...))
 	a.count("bulk connections", 1)
 	return nil
 }

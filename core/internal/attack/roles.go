@@ -19,6 +19,7 @@ func (a *attacker) roles() error {
 		return pki.Identity{Cluster: id.Cluster, Generation: id.Generation, Role: role, Number: number}
 	}
 	const nobody = 1 << 30
+	purposes, tried := []byte{forLink, forBulk, forRaft}, 0
 	try := func(name string, p port, to uint32, id pki.Identity) error {
 		var certificate tls.Certificate
 		certificate, err := signed(authority, id, now)
@@ -26,21 +27,23 @@ func (a *attacker) roles() error {
 			return err
 		}
 		a.count(name, 1)
-		in, answer, err := shown(p, to, id, certificate)
+		purpose := purposes[tried%len(purposes)]
+		tried++
+		in, answer, err := shownFor(purpose, p, to, id, certificate)
 		if err == nil && in {
-			a.breach("%s: the %s port lets it in; it says %q", name, p.kind, answer)
+			a.breach("%s, purpose %d: the %s port lets it in; it says %q", name, purpose, p.kind, answer)
 		}
 		return err
 	}
 	for first := true; first || time.Now().Before(a.end); first = false {
 		for _, p := range a.linked() {
 			own := p.number
-			if p.kind == "node" { // a head may not know a further head yet, and takes the certificate's word for it
-				if err := try("a head with a node's number", p, own, as(pki.RoleHead, id.Number)); err != nil {
-					return err
-				}
+			if err := a.replicates(p, as(pki.RoleNode, id.Number), authority); err != nil {
+				return err
 			}
 			tries := map[string]error{
+				"a head with a node's number":    try("a head with a node's number", p, own, as(pki.RoleHead, id.Number)),
+				"a head with nobody's number":    try("a head with nobody's number", p, own, as(pki.RoleHead, nobody)),
 				"a greeting for another member":  try("a greeting for another member", p, nobody, id),
 				"a node with the head's number":  try("a node with the head's number", p, own, as(pki.RoleNode, 0)),
 				"a node with the port's number":  try("a node with the port's number", p, own, as(pki.RoleNode, own)),
@@ -51,9 +54,30 @@ func (a *attacker) roles() error {
 					return err
 				}
 			}
+			for _, other := range a.linked() {
+				if other.kind == "node" && other.number != own {
+					if err := try("a head with the number of a node that works", p, own, as(pki.RoleHead, other.number)); err != nil {
+						return err
+					}
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// replicates asks as a node to take part in the replication of the cluster's state.
+func (a *attacker) replicates(p port, node pki.Identity, authority *pki.Authority) error {
+	certificate, err := signed(authority, node, time.Now())
+	if err != nil {
+		return err
+	}
+	a.count("a node that replicates the state", 1)
+	in, answer, err := shownFor(forRaft, p, p.number, node, certificate)
+	if err == nil && in {
+		a.breach("a node that replicates the state: the %s port lets it in; it says %q", p.kind, answer)
+	}
+	return err
 }
 
 // inside returns the cluster's own authority, and a member that has joined and knows the ports of the others.

@@ -159,6 +159,9 @@ func (h *Head) DropCode(id ids.Actor) {
 // OwnerDied says that a process which has created actors is gone: they die, but
 // for detached ones.
 func (h *Head) OwnerDied(o ids.Owner) {
+	if o == (ids.Owner{}) { // no process; a filter without an owner would match all actors
+		return
+	}
 	h.report(func() {
 		cause := record.Cause{Reason: record.OwnerDied, Message: fmt.Sprintf("its owner %s is gone", o)}
 		h.endIncarnations(record.ActorFilter{Owner: o, Bound: true}, cause, false)

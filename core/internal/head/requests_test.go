@@ -46,6 +46,25 @@ func TestHead_WhatIsUnknown_IsNotFound(t *testing.T) {
 	}
 }
 
+// The end of no process ends no actor: without an owner, a filter matches all of them.
+func TestHead_OwnerThatIsNoneDied_ActorsLive(t *testing.T) {
+	ctx := within(t)
+	h, _, _ := openClocked(t, 1)
+	a := record.Actor{ID: ids.Actor{1}, Owner: ids.Owner{3: 1, 4: 5}}
+	if err := h.CreateActor(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []ids.Owner{{}, a.Owner} {
+		h.OwnerDied(o)
+		if err := h.AwaitReports(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := h.Actor(ctx, a.ID); err != nil || now.Live() != (o != a.Owner) {
+			t.Errorf("after the end of %s the actor lives: %v, %v", o, now.Live(), err)
+		}
+	}
+}
+
 func TestHead_Requests_TimesAreFilledInAndKept(t *testing.T) {
 	ctx := within(t)
 	h, s, _ := openClocked(t, 777)

@@ -182,6 +182,29 @@ func TestServer_ReportCannotBeRead_NextOnesAreMade(t *testing.T) {
 	}
 }
 
+// A node reports on the end of its own processes. A report that names none, or one of another node, ends no actor.
+func TestServer_ProcessOfAnotherNodeIsReportedDead_NobodyIsEnded(t *testing.T) {
+	w := newWorld(t, true)
+	w.startHead(true)
+	w.connect()
+	far, near := actor(1), actor(2)
+	far.Owner = ids.Owner{3: 9, 4: 1}
+	for _, a := range []record.Actor{far, near} {
+		if err := w.client.CreateActor(w.ctx, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range []ids.Owner{{}, far.Owner, near.Owner} {
+		w.client.OwnerDied(o)
+	}
+	w.settle()
+	for want, a := range map[bool]record.Actor{true: far, false: near} {
+		if now, err := w.client.Actor(w.ctx, a.ID); err != nil || now.Live() != want {
+			t.Errorf("the actor of %s lives: %v, must be %v; %v", a.Owner, now.Live(), want, err)
+		}
+	}
+}
+
 // Requests that cannot be carried out are answered with the reason, and do not end the connection.
 func TestServer_RequestIsWrong_IsAnswered(t *testing.T) {
 	w := newWorld(t, true)
@@ -196,7 +219,10 @@ func TestServer_RequestIsWrong_IsAnswered(t *testing.T) {
 		`a request "kill"`:                  {N: 2, Op: linkmsg.OpKill, Body: encoded(t, "text")},
 		"a question for an actor":           {N: 3, Op: linkmsg.OpResolve, Body: encoded(t, "text")},
 		"without a driver":                  {N: 4, Op: linkmsg.OpStartJob, Body: encoded(t, &record.Job{})},
-		"registers as":                      {N: 5, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: ids.Node{9}})},
+		"registers as 09":                   {N: 5, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: ids.Node{9}})},
+		"registers as node 3":               {N: 6, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: nodeID, Number: 3})},
+		`"/tmp/any.sock" is a path`:         {N: 7, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: nodeID, Number: nodeNumber, Links: []string{"h:1", "/tmp/any.sock"}})},
+		"with 9 addresses":                  {N: 8, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: nodeID, Number: nodeNumber, Links: make([]string, 9)})},
 	} {
 		m := make(chan linkmsg.Answer, 1)
 		p.Go(linkmsg.TAsk, encoded(t, &q), func(r *wire.Message, err error) {
@@ -212,6 +238,44 @@ func TestServer_RequestIsWrong_IsAnswered(t *testing.T) {
 		if err := (<-m).Err.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// The name of a node and its number belong together: whoever has one of them and not the other is neither let in nor registered.
+func TestServer_NameOrNumberOfAnotherNode_IsRefused(t *testing.T) {
+	w := newWorld(t, true)
+	w.startHead(true)
+	other := ids.Node{0xee}
+	p := w.stranger() // before the head knows the other node
+	h := hello()
+	h.ID = other
+	if err := p.Call(w.ctx, linkmsg.THello, encoded(t, &h), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.state.RegisterNode(w.ctx, record.Node{ID: other, Number: 3}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "the cluster knows"
+	q := linkmsg.Ask{N: 1, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: other, Number: nodeNumber})}
+	var a linkmsg.Answer
+	if err := p.Call(w.ctx, linkmsg.TAsk, encoded(t, &q), &a); err != nil || a.Err.Err() == nil || !strings.Contains(a.Err.Err().Error(), want) {
+		t.Errorf("node %d registers under the name of node 3: %v, %v", nodeNumber, err, a.Err.Err())
+	}
+	until(t, "a hello with the name of node 3 is refused", func() bool {
+		err := w.stranger().Call(w.ctx, linkmsg.THello, encoded(t, &h), nil)
+		return err != nil && strings.Contains(err.Error(), want)
+	})
+	if err := w.state.RegisterNode(w.ctx, record.Node{ID: nodeID, Number: nodeNumber}); err != nil {
+		t.Fatal(err)
+	}
+	h.ID = ids.Node{0xdd}
+	until(t, "a hello with another name than that of node 7 is refused", func() bool {
+		err := w.stranger().Call(w.ctx, linkmsg.THello, encoded(t, &h), nil)
+		return err != nil && strings.Contains(err.Error(), want)
+	})
+	h.ID = nodeID
+	if err := w.stranger().Call(w.ctx, linkmsg.THello, encoded(t, &h), nil); err != nil {
+		t.Errorf("node 7 itself: %v", err)
 	}
 }
 

@@ -109,7 +109,7 @@ func newMember(t testing.TB, number uint32) *member {
 func (w *world) joins(m *member) {
 	w.t.Helper()
 	w.meets(m)
-	if err := m.client.RegisterNode(w.ctx, record.Node{ID: m.id, Address: "a"}); err != nil {
+	if err := m.client.RegisterNode(w.ctx, record.Node{ID: m.id, Address: "a", Number: m.number}); err != nil {
 		w.t.Fatal(err)
 	}
 }

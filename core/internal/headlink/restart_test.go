@@ -226,7 +226,7 @@ type written struct {
 }
 
 func (h *written) OwnerDied(o ids.Owner) {
-	h.note("owner", int(o[0])<<8|int(o[1]))
+	h.note("owner", int(o[4])<<8|int(o[5]))
 	h.Head.OwnerDied(o)
 }
 
@@ -242,7 +242,8 @@ func (h *written) said() []string {
 	return append([]string(nil), h.list...)
 }
 
-func owner(n int) ids.Owner { return ids.Owner{byte(n >> 8), byte(n)} }
+// owner is a process of the one node.
+func owner(n int) ids.Owner { return ids.Owner{3: nodeNumber, 4: byte(n >> 8), 5: byte(n)} }
 
 // Reports that are made while the connection is cut again and again reach the head once each and in order.
 func TestOutbox_ConnectionIsCutAgainAndAgain_EachReportOnceAndInOrder(t *testing.T) {

@@ -23,7 +23,7 @@ type pair struct{ a, b any }
 
 func actor(n byte) record.Actor {
 	return record.Actor{
-		ID: ids.Actor{n}, Job: ids.JobOf(1), ClassName: "A", Owner: ids.Owner{n}, MaxRestarts: 1, Spec: []byte{n, 's'}, Meta: []byte("meta"),
+		ID: ids.Actor{n}, Job: ids.JobOf(1), ClassName: "A", Owner: owner(int(n)), MaxRestarts: 1, Spec: []byte{n, 's'}, Meta: []byte("meta"),
 		Resources: record.Resources{"CPU": 10000}, Fallback: []record.Alternative{{ClassName: "B", Resources: record.Resources{"GPU": 5000}}},
 	}
 }
@@ -118,13 +118,19 @@ func reads() []step {
 		{"actor, unknown", func(ctx context.Context, h daemon.Head) (any, error) { return h.Actor(ctx, ids.Actor{99}) }},
 		{"actors", func(ctx context.Context, h daemon.Head) (any, error) { return h.ActorsOf(ctx, record.ActorFilter{}) }},
 		{"actors of an owner", func(ctx context.Context, h daemon.Head) (any, error) {
-			return h.ActorsOf(ctx, record.ActorFilter{Owner: ids.Owner{2}, Live: true})
+			return h.ActorsOf(ctx, record.ActorFilter{Owner: owner(2), Live: true})
 		}},
 		{"named", func(ctx context.Context, h daemon.Head) (any, error) { return h.GetNamed(ctx, "ns", "it") }},
 		{"named, unknown", func(ctx context.Context, h daemon.Head) (any, error) { return h.GetNamed(ctx, "ns", "other") }},
 		{"names", func(ctx context.Context, h daemon.Head) (any, error) { return h.ListNamed(ctx, "ns", false) }},
 		{"all names", func(ctx context.Context, h daemon.Head) (any, error) { return h.ListNamed(ctx, "", true) }},
-		{"nodes", func(ctx context.Context, h daemon.Head) (any, error) { return h.Nodes(ctx) }},
+		{"nodes", func(ctx context.Context, h daemon.Head) (any, error) {
+			list, err := h.Nodes(ctx)
+			for i := range list {
+				list[i].Wire = 0 // only a head behind a connection is told
+			}
+			return list, err
+		}},
 		{"jobs", func(ctx context.Context, h daemon.Head) (any, error) { return h.Jobs(ctx) }},
 		{"value", func(ctx context.Context, h daemon.Head) (any, error) {
 			v, found, err := h.GetKV(ctx, "ns", "a")
@@ -175,7 +181,7 @@ func life() []step {
 	driver := record.Job{Namespace: "ns", Entrypoint: "x.py", Node: nodeID, Driver: ids.Owner{1}, Metadata: map[string]string{"k": "v"}}
 	return []step{
 		{"register", func(ctx context.Context, h daemon.Head) (any, error) {
-			return nil, h.RegisterNode(ctx, record.Node{ID: nodeID, Address: "10.0.0.7", Resources: record.Resources{"CPU": 20000}, Labels: map[string]string{"l": "m"}})
+			return nil, h.RegisterNode(ctx, record.Node{ID: nodeID, Number: nodeNumber, Address: "10.0.0.7", Resources: record.Resources{"CPU": 20000}, Labels: map[string]string{"l": "m"}})
 		}},
 		{"start a job", func(ctx context.Context, h daemon.Head) (any, error) { return h.StartJob(ctx, driver) }},
 		{"create", create(actor(1))},
@@ -206,7 +212,7 @@ func life() []step {
 		{"release", report(func(h daemon.Head) { h.ReleaseActor(ids.Actor{4}) })},
 		{"exited", report(func(h daemon.Head) { h.ActorExited(instance(4, 1), record.Cause{}) })},
 		{"create a fifth", create(actor(5))},
-		{"its owner dies", report(func(h daemon.Head) { h.OwnerDied(ids.Owner{5}) })},
+		{"its owner dies", report(func(h daemon.Head) { h.OwnerDied(owner(5)) })},
 		{"class, first part", putCode(0, "abc")},
 		{"class, the same part", putCode(0, "abc")},
 		{"class, the rest", putCode(3, "def")},

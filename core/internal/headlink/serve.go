@@ -285,12 +285,39 @@ func (c *session) made(ctx context.Context, a *record.Actor) (bool, error) {
 	return slices.ContainsFunc(list, func(b record.Actor) bool { return b.ID == a.ID && b.Owner == a.Owner && b.Job == a.Job }), err
 }
 
-// register adds the node, or renews its record.
+// register adds the node, or renews its record. A node registers itself: with its own name, with the number of its certificate, and with addresses on the network.
 func (c *session) register(ctx context.Context, n *record.Node) error {
-	if n.ID != c.id {
+	switch {
+	case n.ID != c.id:
 		return fault.New(fault.BadRequest, "node %d has introduced itself as %s, and registers as %s", c.number, c.id, n.ID)
+	case n.Number != c.number:
+		return fault.New(fault.BadRequest, "the connection is that of node %d, and it registers as node %d", c.number, n.Number)
+	case len(n.Links) > linkmsg.MaxAddresses:
+		return fault.New(fault.BadRequest, "node %d registers with %d addresses, must be at most %d", c.number, len(n.Links), linkmsg.MaxAddresses)
+	}
+	for _, a := range n.Links {
+		if err := linkmsg.CheckAddress(a); err != nil {
+			return fault.New(fault.BadRequest, "node %d registers with an address that no other node can dial: %v", c.number, err)
+		}
+	}
+	all, err := c.s.head.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := oneName(&all[i], c.number, c.id); err != nil {
+			return err
+		}
 	}
 	return c.s.head.RegisterNode(ctx, *n)
+}
+
+// oneName returns an error if a node has the name or the number of another one that is registered. Neither is given twice.
+func oneName(known *record.Node, number uint32, id ids.Node) error {
+	if known.Number != 0 && (known.Number == number) != (known.ID == id) {
+		return fault.New(fault.BadRequest, "node %d calls itself %s, and the cluster knows %s as node %d", number, id, known.ID, known.Number)
+	}
+	return nil
 }
 
 func (c *session) names(ctx context.Context, n *linkmsg.Names) (any, error) {

@@ -72,7 +72,7 @@ func (s *Server) commitBatch(from uint32, batch []linkmsg.Told) bool {
 	lost := s.head.LostReports()
 	for i := range batch {
 		if err := s.tell(from, &batch[i]); err != nil { // the node would only send it again
-			s.log.Error("a report of a node cannot be understood", "report", batch[i].Kind, "error", err)
+			s.log.Error("a report of a node is not taken", "node", from, "report", batch[i].Kind, "error", err)
 		}
 	}
 	err := s.head.AwaitReports(s.ctx)
@@ -106,6 +106,9 @@ func (s *Server) tell(from uint32, t *linkmsg.Told) error {
 		var o linkmsg.Owner
 		if err := linkmsg.Decode("a report on a process", t.Body, linkmsg.MaxHello, &o); err != nil {
 			return err
+		}
+		if o.ID.Node() != from {
+			return fmt.Errorf("process %s is one of node %d", o.ID, o.ID.Node())
 		}
 		s.head.OwnerDied(o.ID)
 	case linkmsg.JobEnded:

@@ -202,6 +202,11 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 	if c.greeted.Load() {
 		return nil, fault.New(fault.BadRequest, "node %d says hello again on the same connection", c.number)
 	}
+	for _, known := range s.known.nodes {
+		if err := oneName(known, c.number, h.ID); err != nil {
+			return nil, err
+		}
+	}
 	n := s.nodes[c.number]
 	if n != nil && n.isNewer(h, c.place) {
 		return nil, fault.New(fault.BadRequest, "there is a newer connection of node %d", c.number)

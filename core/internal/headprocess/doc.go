@@ -10,5 +10,6 @@
 //
 // A head has two goroutines that accept connections, from other machines and from its own, and three that follow the cluster's state:
 // one tells the nodes what has changed, one closes the connections of dead nodes, one takes changes of keys. Another makes the steps in which the authority is replaced. One renews its certificate. One looks for the other heads, and for newer keys, while none leads (seeker). A former run has one more until its nodes are
-// judged. The others belong to the packages that are joined here. There are no locks of its own.
+// judged. The others belong to the packages that are joined here. Three small locks guard which head leads (office), the keys before the state
+// is open (keyState), and heads that are not in the book yet (ranks). Nothing is waited for while one is held.
 package headprocess

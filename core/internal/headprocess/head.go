@@ -121,6 +121,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	book = headgroup.NewBook(folder, id.file, log)
 	book.Moved(id.self.Number, addresses)
 	rest := &otherHeads{book: book, number: id.self.Number, bulk: others.bulk}
+	known := &ranks{book: book, state: &rest.state}
 	values, err := blobs.Open(blobs.Options{Dir: filepath.Join(folder, blobs.Folder), Others: valueHeads{rest, others.values}, Log: log})
 	if err != nil {
 		return err
@@ -139,11 +140,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		Self: id.self, TLS: cert.TLS(), Tokens: keys.Tokens, Resolve: book.Addresses, // nodes dial, and heads dial each other
 		Keep: book.Has, Raft: group.Serve,
 		Serve: func(from uint32, s *link.Stream) {
-			if isConversation(s) {
+			if isConversation(s) && !known.isHead(from) {
 				office.converse(running, from, s)
 				return
 			}
-			if node, _, ok := relay.ParseTarget(s.Target()); ok && book.Has(from) { // another head carries a connection of a node with this one
+			if node, _, ok := relay.ParseTarget(s.Target()); ok && known.isHead(from) { // another head carries a connection of a node with this one
 				if err := links.AcceptRelayed(s); err != nil {
 					log.Warn("a connection that another head carries was refused", "node", node, "why", err)
 				}
@@ -154,7 +155,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		Bulk: func(from uint32, c net.Conn) { serveBulk(from, c, values, depot) },
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			group.Connected(p)
-			if book.Has(from) {
+			if known.isHead(from) {
 				return process.Handler(func(m *wire.Message) bool { return group.Handle(from, m) })
 			}
 			keys.Connected(from, p)
@@ -162,7 +163,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			return process.Handler(func(m *wire.Message) bool { return keys.Handle(node, m) })
 		},
 		Down:  func(node uint32, why error) { log.Warn("the connection with a node is lost", "node", node, "why", why) },
-		Fits:  process.Fits(pki.RoleHead, book.Has),
+		Fits:  known.fits,
 		Admit: func(peer pki.Identity) error { return admit(state, keys, peer) },
 		Join:  joins.Serve, Session: process.LinkSession, Log: log,
 	})

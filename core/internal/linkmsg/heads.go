@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -100,10 +101,21 @@ func CheckHeads(list []HeadAt) error {
 			return fmt.Errorf("head %d has %d addresses, must be at most %d", h.Number, len(h.Addresses), MaxAddresses)
 		}
 		for _, a := range h.Addresses {
-			if a == "" || len(a) > MaxHeadAddress {
-				return fmt.Errorf("an address of head %d has %d bytes, must have 1 to %d", h.Number, len(a), MaxHeadAddress)
+			if err := CheckAddress(a); err != nil {
+				return fmt.Errorf("head %d: %w", h.Number, err)
 			}
 		}
+	}
+	return nil
+}
+
+// CheckAddress refuses what another machine cannot dial. An address that begins with "/" would be a Unix socket on the machine of who dials.
+func CheckAddress(a string) error {
+	switch {
+	case a == "" || len(a) > MaxHeadAddress:
+		return fmt.Errorf("an address has %d bytes, must have 1 to %d", len(a), MaxHeadAddress)
+	case strings.HasPrefix(a, "/"):
+		return fmt.Errorf("the address %.100q is a path: must be HOST:PORT", a)
 	}
 	return nil
 }
