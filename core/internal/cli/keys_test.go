@@ -110,6 +110,8 @@ func (s *keyState) PutSetting(_ context.Context, name string, value []byte) erro
 
 func (s *keyState) ListNodes() []record.Node { return nil }
 
+func (s *keyState) LastNumber() (uint32, error) { return 0, nil }
+
 func (s *keyState) NodeGone(context.Context, ids.Node, string, int64) error { return nil }
 
 // noHeads knows of no heads.

@@ -15,6 +15,9 @@ import (
 // leased makes a lease with one key.
 func leased(t *testing.T, ctx context.Context, h *head.Head, key string, ttl time.Duration) uint64 {
 	t.Helper()
+	if err := h.AwaitReports(ctx); err != nil { // only a head that knows that it leads keeps leases
+		t.Fatal(err)
+	}
 	l, err := h.GrantKeyLease(ctx, ttl.Milliseconds())
 	if err != nil || l.Outcome != record.KeyDone {
 		t.Fatalf("a lease: %+v, %v", l, err)

@@ -17,7 +17,7 @@ func TestTransfer_HeadThatDoesNotAnswer_IsRefused(t *testing.T) {
 		return err
 	}
 	s.begun = time.Now().Add(-time.Hour)
-	s.end(others[0].ID, &linkmsg.Member{Stored: stored})
+	s.end(others[0].ID, &linkmsg.Member{Stored: stored}, 0)
 	if err := lead(others[1].Number); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("a head that does not answer: %v", err)
 	}
@@ -26,7 +26,7 @@ func TestTransfer_HeadThatDoesNotAnswer_IsRefused(t *testing.T) {
 		t.Errorf("the head that leads: %v", err)
 	}
 	s.begun = time.Now()
-	answered := time.AfterFunc(50*time.Millisecond, func() { s.end(others[1].ID, &linkmsg.Member{Stored: stored}) })
+	answered := time.AfterFunc(50*time.Millisecond, func() { s.end(others[1].ID, &linkmsg.Member{Stored: stored}, 0) })
 	defer answered.Stop()
 	if err := lead(others[1].Number); err != nil {
 		t.Errorf("a head that answers a moment later: %v", err)
@@ -61,7 +61,7 @@ func TestGive_FiveHaveAVote_TheSixthIsRefused(t *testing.T) {
 		others = append(others, e.HeadAt)
 	}
 	for _, at := range others {
-		s.end(at.ID, &linkmsg.Member{})
+		s.end(at.ID, &linkmsg.Member{}, 0)
 	}
 	if _, err := s.g.Change(ctx, linkmsg.HeadVote, 12, true); err == nil || !strings.Contains(err.Error(), "5 heads have one") {
 		t.Errorf("a sixth vote: %v", err)

@@ -15,13 +15,13 @@ func (s *seat) looks(ctx context.Context, others []linkmsg.HeadAt) {
 		if err != nil {
 			return
 		}
-		n := &seen{g: s.group, r: r, begun: time.Now(), heard: map[string]time.Time{}, last: map[string]linkmsg.Member{}, asking: map[string]bool{}}
+		n := newSeen(s.group, r)
 		s.group.setSeen(n)
 		for led := true; led; {
 			stored, _ := r.Indexes()
 			for _, at := range others {
 				if at.ID != s.group.o.ID {
-					n.end(at.ID, &linkmsg.Member{Stored: stored})
+					n.end(at.ID, &linkmsg.Member{Stored: stored}, 0)
 				}
 			}
 			n.step(ctx)
@@ -134,7 +134,7 @@ func TestRemove_HeadWithTheOnlyVote_TheOtherOneGoesOnAlone(t *testing.T) {
 func TestRemove_HeadsThatStayCouldDoNothing_IsRefused(t *testing.T) {
 	s, others := leadsThree(t)
 	stored, _ := s.r.Indexes()
-	s.end(others[0].ID, &linkmsg.Member{Stored: stored})
+	s.end(others[0].ID, &linkmsg.Member{Stored: stored}, 0)
 	s.begun = time.Now().Add(-time.Hour)
 	here, _ := s.g.o.Book.Number(s.g.o.ID)
 	for _, number := range []uint32{others[0].Number, here} {
