@@ -20,6 +20,9 @@ func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) 
 	if err := checkLevel(at, g.state.Level()); err != nil {
 		return 0, err
 	}
+	if err := g.state.Fresh(ctx); err != nil { // an older state may not have a head that has joined already
+		return 0, err
+	}
 	e := Entry{HeadAt: at}
 	if b, known := g.state.Setting(SettingOf(at.ID)); known {
 		old, err := ParseEntry(b)
@@ -27,7 +30,7 @@ func (g *Group) AddHead(ctx context.Context, at linkmsg.HeadAt) (uint32, error) 
 			return 0, err
 		}
 		if old.Removed {
-			return 0, fault.New(fault.BadRequest, "head %d is being removed from the cluster, so it cannot join: empty its folder of the state, and it joins as a new head", old.Number)
+			return 0, fault.New(fault.BadRequest, "head %d is being removed from the cluster, so it cannot join. Start it with a new folder for its state (--state-dir), and it joins as a new head; keep the old one until `eagleray heads list` shows it", old.Number)
 		}
 		e.Number, e.Voter = old.Number, old.Voter
 	} else {
