@@ -79,11 +79,22 @@ def test_a_folder_of_somebody_else(fresh: Any, place: Path, monkeypatch: pytest.
 
 def test_a_folder_that_others_can_enter_is_closed(fresh: Any, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = place / "open" / f"eagleray-{os.getuid()}"
-    base.mkdir(parents=True, mode=0o777)
-    os.chmod(base, 0o777)
+    base.mkdir(parents=True)
+    os.chmod(base, 0o755)
     monkeypatch.setenv("EAGLERAY_TMPDIR", str(base.parent))
     starts(fresh)
     assert base.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_folder_into_which_others_can_write_is_not_believed(
+    fresh: Any, place: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    base = place / f"open-{mode:o}" / f"eagleray-{os.getuid()}"
+    base.mkdir(parents=True)
+    os.chmod(base, mode)
+    monkeypatch.setenv("EAGLERAY_TMPDIR", str(base.parent))
+    assert f"other users may write into {base}" in refused(fresh)
 
 
 def test_a_folder_that_cannot_be_written(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
