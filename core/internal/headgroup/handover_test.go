@@ -35,6 +35,10 @@ func TestHandOver_WaitsForWhatTheConnectedHeadsSay(t *testing.T) {
 	}
 	go func() { ended <- next.group.HandOver(t.Context()) }()
 	third := reign(t, seats, next.group.o.ID)
+	for third.Term() <= second.Term() { // the head that led first has not noticed yet that it leads no more
+		<-third.Ended()
+		third = reign(t, seats, next.group.o.ID)
+	}
 	for _, n := range next.connected {
 		next.group.said.note(n, linkmsg.Heads{Leads: true, Leader: number(seats[third.Member().Self()]), Term: third.Term()})
 	}
