@@ -46,15 +46,6 @@ func (n *Node) Self() string { return n.opts.ID }
 // Indexes returns the last index that this member has stored, and the last one that its state shows.
 func (n *Node) Indexes() (stored, applied uint64) { return n.raft.LastIndex(), n.raft.AppliedIndex() }
 
-// Contact returns how long ago this member has heard the leader; false: it has heard none yet.
-func (n *Node) Contact() (time.Duration, bool) {
-	if n.raft.State() == raft.Leader {
-		return 0, true
-	}
-	at := n.raft.LastContact()
-	return time.Since(at), !at.IsZero()
-}
-
 // AddStandby adds a member without a vote. One that is there already, with or without a vote, stays as it is.
 func (r *Reign) AddStandby(ctx context.Context, id, address string) error {
 	for _, m := range r.Members() {

@@ -127,13 +127,10 @@ func (g *Group) propose(m *wire.Message) {
 }
 
 func (g *Group) member() *linkmsg.Member {
-	s := &linkmsg.Member{Term: g.state.Term(), ContactMs: -1, Keys: g.o.Keys()}
+	s := &linkmsg.Member{Keys: g.o.Keys()}
 	s.Stored, s.Applied = g.state.Indexes()
 	if g.o.Lacks != nil {
 		s.Lacks = g.o.Lacks()
-	}
-	if d, heard := g.state.Contact(); heard {
-		s.ContactMs = d.Milliseconds()
 	}
 	return s
 }

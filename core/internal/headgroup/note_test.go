@@ -13,20 +13,8 @@ import (
 // A head is started again after an administrator has given it a vote, or has removed it. Its own state is older than that when it writes where it is.
 func TestNote_HeadIsStartedAgain_KeepsWhatAdministratorsHaveChanged(t *testing.T) {
 	for _, flag := range []string{"voter", "removed"} {
-		ids := []string{"a", "b", "c"}
-		net := raftstate.NewMemoryNet(ids...)
-		nodes, stores := map[string]*raftstate.Node{}, map[string]raftstate.Stores{}
-		open := func(id string) {
-			n, err := net.Open(id, raftstate.Options{Stores: stores[id]})
-			if err != nil {
-				t.Fatal(err)
-			}
-			nodes[id] = n
-		}
-		for _, id := range ids {
-			stores[id] = raftstate.NewMemoryStores()
-			open(id)
-		}
+		w := newStates(t, raftstate.Options{})
+		nodes, open := w.nodes, w.open
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		put := func(e Entry) {
@@ -69,6 +57,42 @@ func TestNote_HeadIsStartedAgain_KeepsWhatAdministratorsHaveChanged(t *testing.T
 			if err := n.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// A head joins again, at a head that was started again a moment ago: the state there is older than the first time.
+func TestAddHead_StateIsOlderThanTheFirstJoin_TheHeadKeepsItsNumberAndItsVote(t *testing.T) {
+	w := newStates(t, raftstate.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	e := Entry{HeadAt: linkmsg.HeadAt{ID: "d", Number: 4, Addresses: []string{"d:1"}, Level: raftstate.Level}, Voter: true}
+	b, err := e.Encode()
+	if err == nil {
+		err = w.nodes["a"].PutSetting(ctx, SettingOf("d"), b)
+	}
+	if err == nil {
+		err = w.nodes["b"].Fresh(ctx)
+	}
+	if err == nil {
+		err = w.nodes["b"].Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.open("b")
+	g := &Group{o: Options{ID: "b", Number: 2, Log: slog.New(slog.DiscardHandler)}, state: w.nodes["b"]}
+	number, err := g.AddHead(ctx, linkmsg.HeadAt{ID: "d", Addresses: []string{"d:2"}, Level: raftstate.Level})
+	if err != nil || number != 4 {
+		t.Errorf("the head gets number %d, %v; it had 4", number, err)
+	}
+	b, _ = w.nodes["b"].Setting(SettingOf("d"))
+	if now, err := ParseEntry(b); err != nil || !now.Voter || now.Addresses[0] != "d:2" {
+		t.Errorf("the state says %s, %v", b, err)
+	}
+	for _, n := range w.nodes {
+		if err := n.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -17,21 +17,8 @@ import (
 // Head a has moved and head c has joined after the last snapshot. All heads end, and b is started again: until another head is there, its state is
 // that of the snapshot. Its file knows better. Later the state does: a has moved once more, which b could not write into its file.
 func TestBook_StateIsOlderAtTheStart_FileCountsUntilTheStateIsWhole(t *testing.T) {
-	ids := []string{"a", "b", "c"}
-	net := raftstate.NewMemoryNet(ids...)
-	nodes, stores := map[string]*raftstate.Node{}, map[string]raftstate.Stores{}
-	open := func(id string) {
-		t.Helper()
-		n, err := net.Open(id, raftstate.Options{Stores: stores[id], CompactEntries: 50})
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes[id] = n
-	}
-	for _, id := range ids {
-		stores[id] = raftstate.NewMemoryStores()
-		open(id)
-	}
+	w := newStates(t, raftstate.Options{CompactEntries: 50})
+	nodes, stores, open := w.nodes, w.stores, w.open
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	put := func(id string, number uint32, address string) Entry {

@@ -16,6 +16,18 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
+// newJudgedBehind returns a world whose node is connected and has a CPU, and whose head stands behind another one.
+func newJudgedBehind(t *testing.T, wrap func(headlink.Head) headlink.Head) *judged {
+	t.Helper()
+	j := newJudged(t)
+	j.wrap = wrap
+	j.restartHead()
+	j.connect()
+	j.client.Stock(all(oneCPU))
+	synctest.Wait()
+	return j
+}
+
 // lossy is a head that has lost a large part of an actor's record.
 type lossy struct {
 	headlink.Head
@@ -29,16 +41,11 @@ func (h *lossy) Actor(context.Context, ids.Actor) (record.Actor, error) {
 
 func TestStart_PartOfTheRecordIsLost_ActorIsDeadAtOnceAndSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := newJudged(t)
 		h := &lossy{}
-		j.wrap = func(inner headlink.Head) headlink.Head {
+		j := newJudgedBehind(t, func(inner headlink.Head) headlink.Head {
 			h.Head = inner
 			return h
-		}
-		j.restartHead()
-		j.connect()
-		j.client.Stock(all(oneCPU))
-		synctest.Wait()
+		})
 		if err := j.client.CreateActor(j.ctx, record.Actor{ID: ids.Actor{0xe}, Spec: []byte("s")}); err != nil {
 			t.Fatal(err)
 		}
@@ -69,16 +76,11 @@ func (h *unreadable) Actor(ctx context.Context, id ids.Actor) (record.Actor, err
 
 func TestStart_RecordCannotBeReadForAWhile_ActorStartsAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := newJudged(t)
 		h := &unreadable{}
-		j.wrap = func(inner headlink.Head) headlink.Head {
+		j := newJudgedBehind(t, func(inner headlink.Head) headlink.Head {
 			h.Head = inner
 			return h
-		}
-		j.restartHead()
-		j.connect()
-		j.client.Stock(all(oneCPU))
-		synctest.Wait()
+		})
 		h.failures.Store(3)
 		if err := j.client.CreateActor(j.ctx, record.Actor{ID: ids.Actor{0xe}, Spec: []byte("s")}); err != nil {
 			t.Fatal(err)

@@ -129,8 +129,6 @@ func SortHeads(list []HeadAt) {
 type Member struct {
 	Stored    uint64 `msgpack:"stored"`  // the last index that is on its disk
 	Applied   uint64 `msgpack:"applied"` // the last index that its state shows
-	Term      uint64 `msgpack:"term"`
 	Keys      uint64 `msgpack:"keys"`    // the version of the keyring that it has
 	Lacks     int    `msgpack:"lacks"`   // large values that it is still to get from other heads
-	ContactMs int64  `msgpack:"contact"` // how long ago it has heard the leader; -1: never
 }

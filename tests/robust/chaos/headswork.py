@@ -7,7 +7,10 @@ long the longest step took. Each part rests between its steps, for a time that i
 
 from __future__ import annotations
 
-WORK = """
+from steadywork import COUNTER
+
+WORK = (
+    """
     import collections
     import fcntl
     import json
@@ -20,16 +23,9 @@ WORK = """
 
     flight, count, folder, rest = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
     ray.init(namespace="struck", log_to_driver=False)
-
-    @ray.remote(num_cpus=0)
-    class Counter:
-        def __init__(self):
-            self.n = 0
-
-        def add(self):
-            self.n += 1
-            return self.n
-
+"""
+    + COUNTER
+    + """
     @ray.remote(num_cpus=0, exclusive=True, max_restarts=-1, max_task_retries=-1)
     class Alone:
         def act(self):
@@ -117,3 +113,4 @@ WORK = """
     print(json.dumps({"wrong": wrong, "did": did, "longest": longest, "exclusive": len(pids)}), flush=True)
     sys.exit(bool(wrong))
 """
+)
