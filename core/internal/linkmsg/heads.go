@@ -127,8 +127,8 @@ func SortHeads(list []HeadAt) {
 
 // Member is what a head says of its place in the replicated state.
 type Member struct {
-	Stored    uint64 `msgpack:"stored"`  // the last index that is on its disk
-	Applied   uint64 `msgpack:"applied"` // the last index that its state shows
-	Keys      uint64 `msgpack:"keys"`    // the version of the keyring that it has
-	Lacks     int    `msgpack:"lacks"`   // large values that it is still to get from other heads
+	Stored  uint64 `msgpack:"stored"`  // the last index that is on its disk
+	Applied uint64 `msgpack:"applied"` // the last index that its state shows
+	Keys    uint64 `msgpack:"keys"`    // the version of the keyring that it has
+	Lacks   int    `msgpack:"lacks"`   // large values that it is still to get from other heads
 }
