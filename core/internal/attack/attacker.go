@@ -24,6 +24,7 @@ type port struct {
 	address string
 	number  uint32 // of the node: see learn; the head's is 0
 	pace    *pace  // of connections; nil: there is none
+	from    net.IP // the address of this machine that connects; nil: the kernel chooses it
 }
 
 // pace keeps attacks slow that are about what connections say: a process turns away an address that fails too often.
@@ -62,8 +63,10 @@ type attacker struct {
 	state   string // a copy of the head's folder of state; empty: there is none
 	canary  string // the file that a bomb makes
 	release string
-	lines   int // connections of slowloris, for each port
-	frames  int // that the fuzzing attacks send; 0: as many as the time allows
+	lines   int  // connections of slowloris, for each port
+	many    bool // each goroutine connects from an address of its own
+	workers int  // how many connections most attacks make at a time
+	frames  int  // that the fuzzing attacks send; 0: as many as the time allows
 	end     time.Time
 
 	mu       sync.Mutex
@@ -97,18 +100,16 @@ func (a *attacker) breach(format string, args ...any) {
 	}
 }
 
-// workers is how many connections most attacks make at a time.
-const workers = 8
-
 // each calls f on several goroutines, for all ports in turn, until it returns false or an error. Each goroutine has random numbers of its own.
 func (a *attacker) each(ports []port, f func(p port, chance *rand.Rand) (more bool, err error)) error {
 	if len(ports) == 0 {
 		return errors.New("the attack fits none of the ports")
 	}
-	failed := make(chan error, workers)
-	for w := range workers {
+	failed := make(chan error, a.workers)
+	for w := range a.workers {
 		go func() {
 			chance := rand.New(rand.NewPCG(rand.Uint64(), uint64(w)))
+			ports := a.from(w, ports)
 			for i := w; ; i++ {
 				if more, err := f(ports[i%len(ports)], chance); !more || err != nil {
 					failed <- err
@@ -118,10 +119,22 @@ func (a *attacker) each(ports []port, f func(p port, chance *rand.Rand) (more bo
 		}()
 	}
 	var all []error
-	for range workers {
+	for range a.workers {
 		all = append(all, <-failed)
 	}
 	return errors.Join(all...)
+}
+
+// from returns the ports as one goroutine of an attack from many addresses connects to them: each has an address and a pace of its own.
+func (a *attacker) from(w int, ports []port) []port {
+	if !a.many {
+		return ports
+	}
+	ports = slices.Clone(ports)
+	for i := range ports {
+		ports[i].from, ports[i].pace = net.IPv4(127, 0, 1, byte(1+w%250)), new(pace)
+	}
+	return ports
 }
 
 // linked are the ports at which members of the cluster connect.
@@ -168,7 +181,11 @@ const (
 
 func dial(p port) (net.Conn, error) {
 	p.pace.wait()
-	c, err := net.DialTimeout("tcp", p.address, patience)
+	d := net.Dialer{Timeout: patience}
+	if p.from != nil {
+		d.LocalAddr = &net.TCPAddr{IP: p.from}
+	}
+	c, err := d.Dial("tcp", p.address)
 	if err != nil {
 		return nil, fmt.Errorf("%s port: %w", p.kind, err)
 	}

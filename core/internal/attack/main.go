@@ -51,6 +51,8 @@ func main() {
 	flag.StringVar(&a.canary, "canary", "", "a file that the bombs make")
 	flag.StringVar(&a.release, "release", "", "the release that this program says it is of")
 	flag.IntVar(&a.lines, "lines", 150, "connections of slowloris, for each port")
+	flag.IntVar(&a.workers, "workers", 8, "how many connections most attacks make at a time")
+	flag.BoolVar(&a.many, "many", false, "each of these connections comes from an address of its own, as if many machines attacked")
 	flag.IntVar(&a.frames, "frames", 0, "how many frames the fuzzing attacks send; 0: as many as the time allows")
 	seconds := flag.Float64("seconds", 3, "how long the attack takes; slowloris and a given number of frames may take longer")
 	flag.Parse()

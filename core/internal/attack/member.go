@@ -165,8 +165,8 @@ const perConversation = 60
 
 // members joins once for each goroutine, because the connections of one member push each other out. The numbers of the ports are known then.
 func (a *attacker) members() (list chan join.Membership, err error) {
-	list = make(chan join.Membership, workers)
-	for i := range workers {
+	list = make(chan join.Membership, a.workers)
+	for i := range a.workers {
 		m, err := a.joined()
 		if err != nil {
 			return nil, err
@@ -198,7 +198,7 @@ func (a *attacker) member() error {
 		c, err := connect(p, m)
 		if errors.Is(err, errNotNow) {
 			a.count("refused sessions", 1)
-			if a.total("refused sessions") > 10*(workers+a.total("sessions")) {
+			if a.total("refused sessions") > 10*(a.workers+a.total("sessions")) {
 				return false, fmt.Errorf("members are let in no more: %w", err)
 			}
 			return a.goesOn(), nil

@@ -196,7 +196,7 @@ func (a *attacker) replay() error {
 			return err
 		}
 		defer linking.Close()
-		m, err := connect(port{p.kind, linking.Addr().String(), p.number, p.pace}, before)
+		m, err := connect(port{kind: p.kind, address: linking.Addr().String(), number: p.number, pace: p.pace}, before)
 		if err != nil {
 			return fmt.Errorf("a link over the recorder: %w", err)
 		}

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Bounds of the warnings of a process. Whoever reaches a port can cause one with each connection.
+// Bounds of the warnings and errors of a process. Whoever reaches a port can cause a warning with each connection, and a member of the cluster an error with
+// each message.
 const (
 	boundTime  = time.Minute
-	boundCount = 30   // warnings with one message in that time
+	boundCount = 30   // with one message in that time
 	boundKinds = 1024 // messages that are told apart; the others count as one
 )
 
-// Bound returns a handler that passes on at most 30 warnings a minute that have one message. The next one that is passed on
-// has the attribute omitted, with the number of those between. Records of other levels always pass.
+// Bound returns a handler that passes on at most 30 warnings and errors a minute that have one message. The next one that is passed on
+// has the attribute omitted, with the number of those between. Records of lower levels always pass.
 func Bound(h slog.Handler) slog.Handler {
 	return &bound{Handler: h, warnings: &warnings{kinds: map[string]*warning{}}}
 }
@@ -66,10 +67,10 @@ func (w *warnings) pass(message string, now time.Time) (omitted int, pass bool) 
 
 // Handle implements slog.Handler.
 func (b *bound) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level != slog.LevelWarn {
+	if r.Level < slog.LevelWarn {
 		return b.Handler.Handle(ctx, r)
 	}
-	omitted, pass := b.warnings.pass(r.Message, r.Time)
+	omitted, pass := b.warnings.pass(r.Level.String()+r.Message, r.Time)
 	if !pass {
 		return nil
 	}
