@@ -87,7 +87,7 @@ func (m *Machine) register(a record.Actor) Result {
 	if m.actors.Get(a.ID) != nil {
 		return Result{Outcome: Exists}
 	}
-	if job := m.jobs[a.Job]; job != nil && job.State != record.JobRunning && !a.Detached && (job.Over() || !a.Lasting) {
+	if m.leaves(a.Job, a.Detached, a.Lasting) {
 		return Result{Outcome: JobOver}
 	}
 	if a.Name != "" {
@@ -209,6 +209,7 @@ func (b *ActorDead) apply(m *Machine) Result {
 	next.EndedMs = b.AtMs
 	next.Spec, next.Meta, next.RunResources, next.Fallback, next.Home, next.Blobs = nil, nil, nil, nil, nil, nil
 	m.putActor(&next)
+	m.groupsLoseActor(next.ID, b.AtMs)
 	m.endLeftJob(&next)
 	var old ids.Actor
 	var full bool

@@ -26,6 +26,9 @@ const (
 	KindCodeDrop        Kind = 27
 	KindCodeBlob        Kind = 28
 	KindActorBlobs      Kind = 29
+	KindGroupCreate     Kind = 30
+	KindGroupPlaced     Kind = 31
+	KindGroupRemove     Kind = 32
 	KindKVPut           Kind = 40
 	KindKVDel           Kind = 41
 	KindKVBlob          Kind = 42
@@ -239,6 +242,12 @@ func newBody(k Kind) Body {
 		return &CodeBlob{}
 	case KindActorBlobs:
 		return &ActorBlobs{}
+	case KindGroupCreate:
+		return &GroupCreate{}
+	case KindGroupPlaced:
+		return &GroupPlaced{}
+	case KindGroupRemove:
+		return &GroupRemove{}
 	case KindKVPut:
 		return &KVPut{}
 	case KindKVDel:

@@ -91,6 +91,10 @@ const (
 	imageActorBlobs imageKind = 16 // record.Actor
 	imagePartBlob   imageKind = 17 // classes.ImageBlob
 	imageKVBlob     imageKind = 18 // imageBlobValue
+
+	// Placement groups.
+	imageGroup         imageKind = 19 // record.Group
+	imageRemovedGroups imageKind = 20 // imageGroups
 )
 
 // imageFormat is how records become a snapshot.
@@ -102,7 +106,7 @@ var imageFormat = recordstream.Format{Versions: imageVersions, End: imageEnd, Ma
 var imageVersions = map[imageKind]uint64{
 	imageStart: 1, imageNode: 1, imageJob: 1, imageActor: 1, imageOver: 1, imagePart: 1, imagePending: 1, imageKV: 1, imageSetting: 1,
 	imageAsker: 1, imageEnd: 1, imageSpace: 1, imageKeyLease: 1, imageKey: 1, imageKeyChange: 1,
-	imageActorBlobs: 1, imagePartBlob: 1, imageKVBlob: 1,
+	imageActorBlobs: 1, imagePartBlob: 1, imageKVBlob: 1, imageGroup: 1, imageRemovedGroups: 1,
 }
 
 type imageFirst struct {
@@ -117,6 +121,10 @@ type imageEnded struct {
 	Nodes  []ids.Node  `msgpack:"nodes"`
 	Jobs   []ids.Job   `msgpack:"jobs"`
 	Actors []ids.Actor `msgpack:"actors"`
+}
+
+type imageGroups struct {
+	IDs []ids.Group `msgpack:"ids"`
 }
 
 type imageValue struct {
@@ -159,6 +167,12 @@ func (m *Machine) writeRecords(w *recordstream.Writer) {
 			kind = imageActorBlobs // a member that does not know large values refuses it
 		}
 		w.Add(kind, a)
+	}
+	for _, g := range m.groups.ByID() {
+		w.Add(imageGroup, g)
+	}
+	if removed := m.groups.Removed(); len(removed) > 0 {
+		w.Add(imageRemovedGroups, &imageGroups{removed})
 	}
 	w.Add(imageOver, &imageEnded{m.deadNodes, m.endedJobs, m.deadActors})
 	m.classes.Image(
@@ -251,6 +265,10 @@ func (b *imageBuilder) take(k imageKind, d *msgpack.Decoder) error {
 		return recordstream.Decode(d, b.job)
 	case imageActor, imageActorBlobs:
 		return recordstream.Decode(d, b.actor)
+	case imageGroup:
+		return recordstream.Decode(d, b.m.groups.Restore)
+	case imageRemovedGroups:
+		return recordstream.Decode(d, func(g *imageGroups) error { return b.m.groups.RestoreRemoved(g.IDs) })
 	case imageOver:
 		return recordstream.Decode(d, b.over)
 	case imagePart:

@@ -203,6 +203,8 @@ func TestReadSnapshot_RecordsThatMakeNoState_AreRefused(t *testing.T) {
 	part := rawRecord(t, uint64(imagePart), 1, &classes.ImagePart{Object: ids.Object{4}, Size: 3, Data: []byte("ab")})
 	asker := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}, Results: []answered.ImageResult[Result]{{Seq: 2}, {Seq: 2}}})
 	client := rawRecord(t, uint64(imageAsker), 1, &answered.ImageClient[Result]{ID: Client{1}})
+	group := rawRecord(t, uint64(imageGroup), 1, &record.Group{ID: ids.Group{1}, State: record.GroupRemoved})
+	gone := rawRecord(t, uint64(imageRemovedGroups), 1, &imageGroups{[]ids.Group{{1}}})
 	list := func(records ...[]byte) []byte { return bytes.Join(records, nil) }
 	for what, records := range map[string][]byte{
 		"nothing":                   nil,
@@ -217,13 +219,15 @@ func TestReadSnapshot_RecordsThatMakeNoState_AreRefused(t *testing.T) {
 		"more code than its size":   list(start, part, part, end(3)),
 		"results out of order":      list(start, asker, end(2)),
 		"a client twice":            list(start, client, client, end(3)),
+		"a group twice":             list(start, group, group, end(3)),
+		"a removed group lacks":     list(start, gone, end(2)),
 		"another body":              list(start, []byte{3, 0, 0, 0, 2, 1, 7}),
 	} {
 		if _, err := ReadSnapshot(bytes.NewReader(packed(t, records))); !errors.Is(err, ErrDamagedSnapshot) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
-	if _, err := ReadSnapshot(bytes.NewReader(packed(t, list(start, lone, end(2))))); err != nil {
+	if _, err := ReadSnapshot(bytes.NewReader(packed(t, list(start, lone, group, gone, end(4))))); err != nil {
 		t.Errorf("what makes a state: got %v", err)
 	}
 	block := append(bytes.Clone(snapshot(t, NewMachine())[:imageHeader]), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)

@@ -67,10 +67,18 @@ func (b *JobEnd) apply(m *Machine) Result {
 	if m.hasDetached(j.ID) {
 		j.State, j.Leaves = record.JobLeft, b.State
 		m.putJob(&j)
+		m.groupsLoseJob(&j)
 		return Result{}
 	}
 	m.endJob(&j)
 	return Result{}
+}
+
+// leaves reports whether what was made for a job ends by now: with the job, or with its driver. What is detached does not, and what is lasting was made for
+// a detached actor, so it ends with the job.
+func (m *Machine) leaves(id ids.Job, detached, lasting bool) bool {
+	job := m.jobs[id]
+	return job != nil && job.State != record.JobRunning && !detached && (job.Over() || !lasting)
 }
 
 // hasDetached reports whether a detached actor of the job lives.
@@ -97,6 +105,7 @@ func (m *Machine) endLeftJob(a *record.Actor) {
 // endJob stores a job that is over.
 func (m *Machine) endJob(j *record.Job) {
 	m.putJob(j)
+	m.groupsLoseJob(j)
 	var gone ids.Job
 	var full bool
 	if m.endedJobs, gone, full = appendBounded(m.endedJobs, j.ID, keptEndedJobs); full {

@@ -16,10 +16,11 @@ import (
 //	1  heads that vote, as of the first release with several of them
 //	2  the keys of Go programs (KeyWrite, KeyLeaseGrant, KeyLeaseEnd, KeyReign) and Mark
 //	3  large values as files of the heads (CodeBlob, ActorBlobs, KVBlob)
+//	4  placement groups (GroupCreate, GroupPlaced, GroupRemove)
 //
 // A build with a new command raises Level, and names the command in levelOf; one with a new layout of snapshots, or a new version of one of their records, names it in
 // imageLayouts. A level is never used again. Nothing sets Level while a program runs.
-var Level = 3 + len(ahead)
+var Level = 4 + len(ahead)
 
 // ahead is empty. Tests of upgrades link a second build with one letter here, which is then one level ahead of these sources.
 var ahead string
@@ -71,6 +72,8 @@ func levelOf(k Kind) int {
 		return 2
 	case KindCodeBlob, KindActorBlobs, KindKVBlob:
 		return 3
+	case KindGroupCreate, KindGroupPlaced, KindGroupRemove:
+		return 4
 	}
 	return 1
 }

@@ -55,6 +55,7 @@ func TestLevel_KindsOfEachLevel_AreTheseForEver(t *testing.T) {
 		1: "1 2 3 10 11 20 21 22 23 24 25 26 27 40 41 50 51",
 		2: "60 61 62 63 70",
 		3: "28 29 42",
+		4: "30 31 32",
 	}
 	got := map[int]string{}
 	for k := Kind(0); k < 1<<12; k++ {

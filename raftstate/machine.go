@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/raftstate/internal/actortable"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
 	"github.com/eagleray/eagleray/raftstate/internal/classes"
+	"github.com/eagleray/eagleray/raftstate/internal/grouptable"
 	"github.com/eagleray/eagleray/raftstate/internal/keyspace"
 	"github.com/eagleray/eagleray/raftstate/internal/values"
 )
@@ -31,6 +32,7 @@ type Machine struct {
 	lastJob  uint32
 	drivers  map[ids.Owner]ids.Job // the jobs that are kept, by the process that started them
 	actors   *actortable.Table
+	groups   *grouptable.Table
 	kv       map[string]map[string]values.Value
 	settings map[string][]byte
 	keys     *keyspace.Space // of Go programs
@@ -56,6 +58,7 @@ func NewMachine() *Machine {
 		jobs:     map[ids.Job]*record.Job{},
 		drivers:  map[ids.Owner]ids.Job{},
 		actors:   actortable.New(),
+		groups:   grouptable.New(),
 		kv:       map[string]map[string]values.Value{},
 		blobs:    counts,
 		classes:  classes.New(counts),
@@ -97,6 +100,7 @@ func (m *Machine) clone() *Machine {
 	c.nodes = maps.Clone(m.nodes)
 	c.jobs = maps.Clone(m.jobs)
 	c.actors = m.actors.Clone()
+	c.groups = m.groups.Clone()
 	c.classes = m.classes.Clone()
 	c.kv = make(map[string]map[string]values.Value, len(m.kv))
 	for ns, keys := range m.kv {

@@ -71,6 +71,12 @@ func eventText(e record.Event) string {
 		if a.Spec != nil || a.Meta != nil {
 			s += " with its spec"
 		}
+	case e.Group != nil:
+		g := e.Group
+		s += fmt.Sprintf("%c %s #%d on %v", g.ID[0], g.State, g.Epoch, nodeNames(g.Nodes))
+		if g.Why != "" {
+			s += ": " + g.Why
+		}
 	case e.Node != nil:
 		s += fmt.Sprintf("%c %s at %s", e.Node.ID[0], e.Node.State, e.Node.Address)
 	case e.Job != nil:
@@ -82,6 +88,18 @@ func eventText(e record.Event) string {
 		}
 	}
 	return s
+}
+
+// nodeNames names nodes by the letters that scripts use; "-" is none.
+func nodeNames(list []ids.Node) (names []string) {
+	for _, n := range list {
+		name := "-"
+		if n != (ids.Node{}) {
+			name = string(rune(n[0]))
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // command reads a command: verb, subject, key=value words, flags.
@@ -136,6 +154,27 @@ func command(e *script.Event) Command {
 		c.Body = &JobStart{record.Job{Entrypoint: subject}}
 	case "job-end":
 		c.Body = &JobEnd{ID: ids.JobOf(uint32(e.Number(subject))), State: record.JobFinished}
+	case "group-create":
+		g := record.Group{Name: get("name"), Namespace: get("ns"), Job: ids.JobOf(uint32(num("job"))), Detached: has("detached"), Lasting: has("lasting"), Strategy: "PACK"}
+		copy(g.ID[:], subject)
+		copy(g.Actor[:], get("actor"))
+		for range max(num("bundles"), 1) {
+			g.Bundles = append(g.Bundles, record.Bundle{Resources: record.Resources{"CPU": 1}})
+		}
+		c.Body = &GroupCreate{g}
+	case "group-placed":
+		b := &GroupPlaced{Epoch: num("epoch")}
+		copy(b.ID[:], subject)
+		for _, name := range e.List(get("on")) {
+			var n ids.Node
+			copy(n[:], name)
+			b.Nodes = append(b.Nodes, n)
+		}
+		c.Body = b
+	case "group-remove":
+		b := &GroupRemove{Why: "by hand"}
+		copy(b.ID[:], subject)
+		c.Body = b
 	case "kv-put":
 		c.Body = &KVPut{get("ns"), subject, []byte(get("value")), has("overwrite")}
 	case "kv-del":

@@ -74,6 +74,7 @@ func (b *NodeDead) apply(m *Machine) Result {
 	n.State, n.Reason, n.EndedMs, n.Gone = record.NodeDead, b.Reason, b.AtMs, b.Gone
 	m.putNode(&n)
 	m.classes.DropFrom(n.ID)
+	m.groupsLoseNode(n.ID)
 	var gone ids.Node
 	var full bool
 	if m.deadNodes, gone, full = appendBounded(m.deadNodes, n.ID, keptDeadNodes); full {

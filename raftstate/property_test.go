@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -26,7 +27,9 @@ func randomBody(r *rand.Rand) Body {
 		resources[fmt.Sprint("r", r.IntN(9))] = r.Int64N(100000)
 	}
 	object := ids.Object{byte(r.IntN(3) + 1)}
-	switch r.IntN(26) {
+	switch r.IntN(30) {
+	case 26, 27, 28, 29:
+		return randomGroupBody(r, actor, node, ns, key)
 	case 22, 23, 24, 25:
 		return randomBlobBody(r, actor, object, node, ns, key)
 	case 18, 19, 20, 21:
@@ -99,6 +102,29 @@ func randomBlobBody(r *rand.Rand, actor ids.Actor, object ids.Object, node ids.N
 		Code: [][]ids.Object{nil, {object}}[r.IntN(2)], Blobs: &record.ActorBlobs{Spec: spec.Blob, Meta: meta.Blob},
 	}
 	return &ActorBlobs{a, []record.BlobTicket{spec.Ticket, meta.Ticket}}
+}
+
+// randomGroupBody draws a command about a placement group. Groups, their names and nodes are few, so that they meet.
+func randomGroupBody(r *rand.Rand, actor ids.Actor, node ids.Node, ns, key string) Body {
+	id := ids.Group{byte(r.IntN(5) + 1)}
+	at := r.Int64N(1000)
+	switch r.IntN(6) {
+	case 0, 1:
+		g := record.Group{
+			ID: id, Job: ids.JobOf(uint32(r.IntN(5))), Name: key, Namespace: ns, Owner: ids.Owner{byte(r.IntN(4))}, Detached: r.IntN(3) == 0, Lasting: r.IntN(3) == 0,
+			Waits: r.IntN(2) == 0, Strategy: "PACK", CreatedMs: at, Bundles: []record.Bundle{{Resources: record.Resources{"CPU": r.Int64N(9) + 1}, Labels: map[string]string{"l": key, "m": ns}}},
+		}
+		if r.IntN(2) == 0 {
+			g.Actor = actor
+		}
+		if r.IntN(2) == 0 {
+			g.Bundles = append(g.Bundles, record.Bundle{Resources: record.Resources{"x": 1, "y": 0}})
+		}
+		return &GroupCreate{g}
+	case 2, 3, 4:
+		return &GroupPlaced{id, uint64(r.IntN(3) + 1), slices.Repeat([]ids.Node{node}, r.IntN(2)+1), at}
+	}
+	return &GroupRemove{id, key, at}
 }
 
 // randomKeyBody draws a command of the key-value store of Go programs.
@@ -198,6 +224,7 @@ func check(t *testing.T, m *Machine) {
 	}
 	checkCode(t, m)
 	checkBlobs(t, m)
+	checkGroups(t, m)
 	drivers := 0
 	for id, j := range m.jobs {
 		if j.Driver == (ids.Owner{}) {

@@ -49,6 +49,14 @@ type args struct {
 	Head      bool   `msgpack:"head"`
 
 	ObjectIDs [][]byte `msgpack:"object_ids"`
+
+	// Of placement groups.
+	GroupID  []byte        `msgpack:"group_id"`
+	Strategy string        `msgpack:"strategy"`
+	Detached bool          `msgpack:"detached"`
+	Waits    bool          `msgpack:"waits"`
+	Seen     string        `msgpack:"seen"`
+	Bundles  []groupBundle `msgpack:"bundles"`
 }
 
 type caller struct {
@@ -165,6 +173,12 @@ var methods = map[string]func(*caller, *args) (any, error){
 		err := k.call(wire.TGPUUsed, nil, &bytes)
 		return bytes, err
 	},
+	"group_create":  createGroup,
+	"group_remove":  removeGroup,
+	"group_get":     findGroup,
+	"group_by_name": findGroup,
+	"groups":        listGroups,
+	"group_wait":    awaitGroup,
 	"job_info": func(k *caller, _ *args) (any, error) {
 		i := k.c.Info()
 		return map[string]any{"job_id": i.Job[:], "namespace": i.Namespace}, nil

@@ -177,7 +177,7 @@ func ActorItem(s *wire.ActorStart, t *client.RemoteTemplate) []byte {
 	m := map[string]any{
 		"actor_id": s.ActorID, "name": s.Name, "namespace": s.Namespace, "class_name": s.ClassName, "incarnation": s.Incarnation,
 		"max_concurrency": s.MaxConcurrency, "owner_addr": s.Token, "meta": s.Meta,
-		"assignment": map[string]any{"resources": s.Assignment.Resources, "devices": s.Assignment.Devices, "env": s.Assignment.Env, "int_ids": s.Assignment.IntIDs},
+		"assignment": map[string]any{"resources": s.Assignment.Resources, "devices": s.Assignment.Devices, "env": s.Assignment.Env, "int_ids": s.Assignment.IntIDs, "strategy": s.Strategy},
 	}
 	if s.Exclusive {
 		m["exclusive"] = true

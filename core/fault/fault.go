@@ -51,6 +51,9 @@ const (
 	EndOfStream        Code = "end_of_stream"         // ObjectRefStreamEndOfStreamError
 	OutOfDisk          Code = "out_of_disk"           // OutOfDiskError
 
+	PlacementGroupRemoved       Code = "placement_group_removed"       // TaskPlacementGroupRemoved; of an actor ActorPlacementGroupRemoved
+	PlacementGroupUnschedulable Code = "placement_group_unschedulable" // PlacementGroupUnschedulableError
+
 	// What CodeOf says of errors that never cross a socket.
 	DeadlineExceeded Code = "deadline_exceeded" // context.DeadlineExceeded
 	Canceled         Code = "canceled"          // context.Canceled: the caller gave up, see TaskCancelled for a task that was cancelled

@@ -17,6 +17,7 @@ const (
 	ObjectSize = 28
 	NodeSize   = 28
 	WorkerSize = 28
+	GroupSize  = 18
 
 	nodeNumberSize = 4 // in an owner's id
 )
@@ -36,6 +37,8 @@ type (
 	Object [ObjectSize]byte
 	// Node identifies a machine's daemon.
 	Node [NodeSize]byte
+	// Group identifies a placement group: 14 random bytes and the job.
+	Group [GroupSize]byte
 	// Worker identifies a worker or driver process.
 	Worker [WorkerSize]byte
 )
@@ -106,6 +109,9 @@ func (o Owner) IsDaemon() bool { return o == DaemonOn(o.Node()) }
 // NewActor returns a fresh id in job j.
 func NewActor(j Job) (a Actor) { random(a[:]); copy(a[12:], j[:]); return a }
 
+// NewGroup returns a fresh id of a placement group that job j makes.
+func NewGroup(j Job) (g Group) { random(g[:]); copy(g[GroupSize-JobSize:], j[:]); return g }
+
 func (j Job) String() string     { return hex.EncodeToString(j[:]) }
 func (o Owner) String() string   { return hex.EncodeToString(o[:]) }
 func (a Actor) String() string   { return hex.EncodeToString(a[:]) }
@@ -113,6 +119,7 @@ func (t Task) String() string    { return hex.EncodeToString(t[:]) }
 func (id Object) String() string { return hex.EncodeToString(id[:]) }
 func (n Node) String() string    { return hex.EncodeToString(n[:]) }
 func (w Worker) String() string  { return hex.EncodeToString(w[:]) }
+func (g Group) String() string   { return hex.EncodeToString(g[:]) }
 
 // ParseObject reads the 28 raw bytes of an object id.
 func ParseObject(b []byte) (id Object, err error) {

@@ -7,17 +7,18 @@ type Reason string
 
 // The reasons.
 const (
-	Killed      Reason = "killed"       // kill()
-	Released    Reason = "released"     // the last handle went
-	Exited      Reason = "exited"       // exit_actor(), or its process ended with status 0
-	WorkerDied  Reason = "worker_died"  // its process crashed or was killed from outside
-	NodeDied    Reason = "node_died"    // the machine's daemon is gone
-	OwnerDied   Reason = "owner_died"   // the process that created it is gone
-	JobEnded    Reason = "job_ended"    // its job is over
-	StartFailed Reason = "start_failed" // its constructor raised; Cause.Error has the exception
-	EnvFailed   Reason = "env_failed"   // its runtime environment could not be made
-	OutOfMemory Reason = "oom"          // its worker was ended to save the node's memory
-	GPUMemory   Reason = "gpu_memory"   // its worker held more of a GPU's memory than it had asked for
+	Killed      Reason = "killed"        // kill()
+	Released    Reason = "released"      // the last handle went
+	Exited      Reason = "exited"        // exit_actor(), or its process ended with status 0
+	WorkerDied  Reason = "worker_died"   // its process crashed or was killed from outside
+	NodeDied    Reason = "node_died"     // the machine's daemon is gone
+	OwnerDied   Reason = "owner_died"    // the process that created it is gone
+	JobEnded    Reason = "job_ended"     // its job is over
+	StartFailed Reason = "start_failed"  // its constructor raised; Cause.Error has the exception
+	EnvFailed   Reason = "env_failed"    // its runtime environment could not be made
+	OutOfMemory Reason = "oom"           // its worker was ended to save the node's memory
+	GroupGone   Reason = "group_removed" // the placement group that it ran in was removed
+	GPUMemory   Reason = "gpu_memory"    // its worker held more of a GPU's memory than it had asked for
 )
 
 // Cause is why an actor died or restarts.
@@ -39,6 +40,8 @@ func (c Cause) Fault() fault.Code {
 		return fault.OutOfMemory
 	case GPUMemory:
 		return fault.GPUMemoryExceeded
+	case GroupGone:
+		return fault.PlacementGroupRemoved
 	}
 	return fault.ActorDied
 }
@@ -47,7 +50,7 @@ func (c Cause) Fault() fault.Code {
 // has ended or never started, so that nobody has to be asked to end it.
 func (r Reason) WorkerGone() bool {
 	switch r {
-	case Killed, OwnerDied, JobEnded:
+	case Killed, OwnerDied, JobEnded, GroupGone:
 		return false
 	}
 	return true

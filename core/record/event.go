@@ -13,6 +13,7 @@ const (
 	SettingPutEvent EventKind = "setting_put"
 	SettingDelEvent EventKind = "setting_del"
 	KeyLeaseEvent   EventKind = "key_lease"
+	GroupEvent      EventKind = "group"
 )
 
 // Event tells of one change. The same command gives the same events with the
@@ -27,6 +28,7 @@ type Event struct {
 	Node  *Node
 	Job   *Job
 	Lease *KeyLease // KeyLeaseEvent
+	Group *Group
 
 	Namespace string
 	Key       string

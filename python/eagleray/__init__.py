@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eagleray._private.ids import ActorID as ActorID
     from eagleray._private.ids import JobID as JobID
     from eagleray._private.ids import NodeID as NodeID
+    from eagleray._private.ids import PlacementGroupID as PlacementGroupID
     from eagleray._private.ids import TaskID as TaskID
     from eagleray._private.ids import UniqueID as UniqueID
     from eagleray._private.ids import WorkerID as WorkerID
@@ -62,6 +63,7 @@ _NAMES = {
     "ObjectID": "_private.refs",
     "ObjectRef": "_private.refs",
     "ObjectRefGenerator": "_private.generators",
+    "PlacementGroupID": "_private.ids",
     "TaskID": "_private.ids",
     "UniqueID": "_private.ids",
     "WorkerID": "_private.ids",

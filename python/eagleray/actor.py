@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
 from eagleray._private import context, functions
-from eagleray._private.calls import actor_creation, actor_kind, environments, fallback, flow, method_options
+from eagleray._private.calls import actor_creation, actor_kind, environments, fallback, flow, method_options, placement
 from eagleray._private.calls.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.calls.arguments import encode_args
 from eagleray._private.calls.core import refuse_in_fork
 from eagleray._private.calls.gpu_watch import enforced
 from eagleray._private.calls.option_types import ACTOR
-from eagleray._private.calls.options import check_options, strategy_name
+from eagleray._private.calls.options import check_options
 from eagleray._private.calls.resources import actor_resources, check_together
 from eagleray._private.calls.signatures import CallShape
 from eagleray._private.calls.submitter import Target, submitter
@@ -219,6 +219,7 @@ class ActorClass(Generic[P, T]):
         self._set(cls, options, shape or actor_kind.constructor_shape(cls))
         fallback.normalise(self._options, self._other_class)
         check_together(self._options)
+        placement.check_together(self._options)
 
     def _set(self, cls: type[T], options: Mapping[str, Any], shape: CallShape) -> None:
         self._cls = cls
@@ -247,13 +248,15 @@ class ActorClass(Generic[P, T]):
         name = options.get("name")
         if name == "":
             raise ValueError("Actor name cannot be an empty string.")
-        placement, running = actor_resources(options)
+        creation, running = actor_resources(options)
+        strategy = placement.strategy_of(options, self.__name__, running, creation)
         alternatives = [fallback.split(entry) for entry in options.get("fallback") or ()]
         for other, _ in alternatives:
             if other is not None:
                 other._shape.check(args, kwargs)
         rest = [_alternative(session, other, needs, options) for other, needs in alternatives]
-        actor_creation.check_fits(session, self.__name__, [placement, *(one["resources"] for one in rest)])
+        if not placement.in_group(strategy):
+            actor_creation.check_fits(session, self.__name__, [creation, *(one["resources"] for one in rest)])
         fid, blob, captured = self._export(session)
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
@@ -266,7 +269,7 @@ class ActorClass(Generic[P, T]):
             "namespace": options.get("namespace") or session.namespace,
             "detached": options.get("lifetime") == "detached",
             "get_if_exists": bool(options.get("get_if_exists")),
-            "resources": placement,
+            "resources": creation,
             "run_resources": running,
             "gpu_memory_enforce": enforced(session, options, self.__name__),
             "env_key": environments.key_for(session, options.get("runtime_env")),
@@ -279,7 +282,7 @@ class ActorClass(Generic[P, T]):
             "meta": meta,
             "fallback": rest,
             "fallback_after": float(options.get("fallback_after") or 0),
-            "strategy": strategy_name(options.get("scheduling_strategy")),
+            "strategy": strategy,
             "exclusive": {None: 0, True: 1, False: 2}[options.get("exclusive")],
             "code": b"",
         }
@@ -402,8 +405,8 @@ def _alternative(
     session: Session, other: ActorClass[Any, Any] | None, needs: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the core keeps of one alternative."""
-    placement, running = actor_resources(needs)
-    found: dict[str, Any] = {"resources": placement, "run_resources": running}
+    creation, running = actor_resources(needs)
+    found: dict[str, Any] = {"resources": creation, "run_resources": running}
     if other is not None:
         found["fid"], found["blob"], found["captured"] = other._export(session)
         found["name"] = other.__name__

@@ -211,6 +211,13 @@ class ActorUnschedulableError(_Message):
         return f"The actor is not schedulable: {self.error_message}"
 
 
+class PlacementGroupUnschedulableError(_Message):
+    """The nodes of the cluster can never have the bundles of a placement group."""
+
+    def __str__(self) -> str:
+        return f"The placement group is not schedulable: {self.error_message}"
+
+
 class ActorAlreadyExistsError(ValueError, RayError):
     """The name is taken by a living actor."""
 
@@ -345,9 +352,24 @@ class AsyncioActorExit(RayError):
 class TaskPlacementGroupRemoved(RayError):
     """The task's placement group was removed."""
 
+    def __init__(self, error_message: str = "The placement group of this task was removed.") -> None:
+        super().__init__(error_message)
+        self.error_message = error_message
 
-class ActorPlacementGroupRemoved(RayError):
-    """The actor's placement group was removed."""
+    def __str__(self) -> str:
+        return self.error_message
+
+
+class ActorPlacementGroupRemoved(ActorDiedError):
+    """The actor's placement group was removed, and the actor ended with it."""
+
+    def __init__(
+        self, error_msg: str = "The actor ended because its placement group was removed.", actor_id: str | None = None
+    ) -> None:
+        super().__init__(error_msg, actor_id)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.error_msg, self.actor_id)
 
 
 class CrossLanguageError(RayError):

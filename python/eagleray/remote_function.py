@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
 from eagleray._private import functions
-from eagleray._private.calls import environments, fallback, flow, retrying
+from eagleray._private.calls import environments, fallback, flow, placement, retrying
 from eagleray._private.calls.gpu_watch import enforced
 from eagleray._private.calls.option_types import TASK
-from eagleray._private.calls.options import check_more_memory, check_options, strategy_name
+from eagleray._private.calls.options import check_more_memory, check_options
 from eagleray._private.calls.resources import ON_LEAK, check_together, task_resources, uses_accelerator
 from eagleray._private.calls.signatures import CallShape, params_of
 from eagleray._private.calls.submitter import Target, submitter
@@ -84,6 +84,7 @@ class RemoteFunction(Generic[P, R]):
         self._generator = flow.is_generator(function)
         fallback.normalise(self._options, _other_function)
         check_together(self._options)
+        placement.check_together(self._options)
         self._function_name = f"{function.__module__}.{function.__qualname__}"
         self._code = code or _Code(function, f"the function {self._function_name}")
         self.__doc__ = function.__doc__
@@ -227,7 +228,7 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
         "retry_with_more_memory": bool(options.get("retry_with_more_memory")),
         "max_calls": _max_calls(options, resources),
         "gpu_memory_enforce": enforced(session, options, function.__name__),
-        "strategy": strategy_name(options.get("scheduling_strategy")),
+        "strategy": placement.strategy_of(options, function.__name__, resources),
         "method": "",
         **results.spec(),
     }

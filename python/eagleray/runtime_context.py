@@ -10,7 +10,7 @@ from eagleray._private.calls.control import fetch_cluster
 from eagleray._private.calls.resources import from_units
 from eagleray._private.context import RunningPerCoroutine, here
 from eagleray._private.families import ACCELERATORS
-from eagleray._private.ids import ActorID, JobID, NodeID, TaskID
+from eagleray._private.ids import ActorID, JobID, NodeID, PlacementGroupID, TaskID
 from eagleray._private.state import DRIVER, Session, process
 
 if TYPE_CHECKING:
@@ -85,8 +85,18 @@ class RuntimeContext:
         return here.actor.name if here.actor is not None else None
 
     def get_placement_group_id(self) -> str | None:
-        """The placement group; there are none yet."""
-        return None
+        """The placement group that the running task or actor works in, in hex; None outside of groups."""
+        return here.group.hex() if here.group is not None else None
+
+    @property
+    def current_placement_group_id(self) -> PlacementGroupID:
+        """The placement group that the running task or actor works in; the nil id outside of groups."""
+        return PlacementGroupID(here.group) if here.group is not None else PlacementGroupID.nil()
+
+    @property
+    def should_capture_child_tasks_in_placement_group(self) -> bool:
+        """Whether tasks and actors that the caller creates run in its placement group if they name no other place."""
+        return here.captures
 
     def get_assigned_resources(self) -> dict[str, float]:
         """What the running task or actor holds."""

@@ -121,7 +121,7 @@ def test_lines_on_a_running_session(session: Any) -> None:
     wanted = [name for name in NAMES if "gigabytes" not in name]
     measured = [row["name"] for row in found["results"]]
     assert measured + list(found["not measured"]) == wanted and not found["failed"]
-    assert set(found["not measured"]) == {name for name in wanted if name.startswith(("client:", "placement"))}, (
+    assert set(found["not measured"]) == {name for name in wanted if name.startswith("client:")}, (
         "a line of a feature that is there now has to be measured"
     )
     assert all(row["mean"] > 0 and row["deviation"] == 0 for row in found["results"])
@@ -141,8 +141,8 @@ def test_format_and_filters(session: Any) -> None:
 
 
 def test_a_session_of_its_own_and_what_is_missing() -> None:
-    done = command(*SHORT, TESTS_TO_RUN="placement group", RAY_ADDRESS="local")
+    done = command(*SHORT, TESTS_TO_RUN="client: get", RAY_ADDRESS="local")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1:] == [
-        "placement group create/removal: not measured, Eagle Ray does not have it yet: placement groups"
+        "client: get calls: not measured, Eagle Ray does not have it yet: Ray client (ray://)"
     ]

@@ -62,13 +62,13 @@ CASES = {
         import importlib.util, ray
         programs = [
             "import ray.data", "import ray.data.dataset", "from ray import tune", "from ray.data import Dataset",
-            "from ray.train.torch import TorchTrainer", "from ray.util.placement_group import placement_group",
+            "from ray.train.torch import TorchTrainer", "from ray.util.collective import allreduce",
             "from ray.util.multiprocessing import Pool", "import ray.util.metrics",
             "from ray.runtime_env import RuntimeEnv", "import ray.cloudpickle as pickle",
             "import ray.serve",
             "from ray.util.annotations import PublicAPI", "from ray.util.actor_group import ActorGroup",
-            "from ray.util.serialization import register_serializer", "from ray.util import placement_group",
-            "from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy",
+            "from ray.util.serialization import register_serializer", "from ray.util import collective",
+            "from ray.util.scheduling_strategies import NodeLabelSchedulingStrategy",
             "from ray.util.accelerators import tpu", "def f():\\n from ray import rllib as r\\nf()",
             "; ".join(f"v{i} = {i}" for i in range(400)) + "; from ray import data",
         ]
@@ -88,8 +88,8 @@ CASES = {
         inspect.getmembers(ray)
         for owner, names in {
             ray: ["data", "tune", "serve", "job_config", "timeline"],
-            ray.util: ["placement_group", "iter", "PlacementGroup"],
-            ray.util.scheduling_strategies: ["PlacementGroupSchedulingStrategy"],
+            ray.util: ["collective", "iter", "multiprocessing"],
+            ray.util.scheduling_strategies: ["NodeLabelSchedulingStrategy"],
             ray.util.accelerators: ["tpu"],
         }.items():
             where = owner.__name__.replace("eagleray", "ray")
@@ -156,8 +156,8 @@ def test_without_eagleray(tmp_path: Path) -> None:
 def test_missing_parts_under_our_own_name() -> None:
     import eagleray
 
-    programs = ("import eagleray.data", "from eagleray import tune", "from eagleray.util import placement_group")
-    more = "from eagleray.util.scheduling_strategies import PlacementGroupSchedulingStrategy"
+    programs = ("import eagleray.data", "from eagleray import tune", "from eagleray.util import collective")
+    more = "from eagleray.util.scheduling_strategies import NodeLabelSchedulingStrategy"
     for program in (*programs, more):
         with pytest.raises(ModuleNotFoundError, match=r"^Eagle Ray .* has no eagleray\.\S+ \(.+\): .+\.$"):
             exec(program)
@@ -167,7 +167,7 @@ def test_missing_parts_under_our_own_name() -> None:
     assert importlib.util.find_spec("eagleray.data") is None
 
 
-NAMES = ("ClientBuilder", "Language", "LoggingConfig", "PlacementGroupID", "client", "cpp_function", "java_function")
+NAMES = ("ClientBuilder", "Language", "LoggingConfig", "client", "cpp_function", "java_function")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -192,5 +192,43 @@ def test_names_of_private_modules_that_libraries_import() -> None:
     path = os.pathsep.join([str(PACKAGE.parent), str(COMPAT)])
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], env={**os.environ, "PYTHONPATH": path}, timeout=120
+    )
+    assert done.returncode == 0
+
+
+PLACEMENT_GROUP = {
+    "the function first": """
+        import importlib, pickle, sys, ray, ray.util
+        function = ray.util.placement_group
+        assert callable(function) and function.__name__ == "placement_group"
+        from ray.util.placement_group import PlacementGroup, PlacementGroupSchedulingStrategy, placement_group
+        assert placement_group is function is ray.util.placement_group and PlacementGroup is ray.util.PlacementGroup
+        from ray.util import placement_group as again
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy as same
+        assert again is function and same is PlacementGroupSchedulingStrategy
+        module = importlib.import_module("ray.util.placement_group")
+        assert module is sys.modules["ray.util.placement_group"] is sys.modules["eagleray.util.placement_group"]
+        assert module.placement_group is pickle.loads(pickle.dumps(function)) is function
+        import cloudpickle
+        for module in (ray, ray.util):
+            assert pickle.loads(cloudpickle.dumps(lambda: module))() is module
+    """,
+    "the module first": """
+        import ray.util.placement_group as first
+        from ray.util.placement_group import remove_placement_group
+        import ray
+        assert first is ray.util.placement_group and first.__name__ == "placement_group"
+        assert remove_placement_group is ray.util.remove_placement_group
+    """,
+}
+
+
+@pytest.mark.parametrize("case", PLACEMENT_GROUP)
+def test_placement_group_is_a_function_and_a_module(case: str) -> None:
+    path = os.pathsep.join([str(PACKAGE.parent), str(COMPAT)])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PLACEMENT_GROUP[case])],
+        env={**os.environ, "PYTHONPATH": path},
+        timeout=120,
     )
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""The README's programs run as they are printed there, each by itself, and print what their comments say."""
+"""The programs of the README and of a guide run as printed, each by itself, and print what their comments say."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"(?s)^```python\n(.*?)^```", TEXT, re.MULTILINE)
+DOCUMENTS = ("README.md", "docs/placement-groups.md")
+BLOCKS = [
+    block
+    for document in DOCUMENTS
+    for block in re.findall(r"(?s)^```python\n(.*?)^```", (ROOT / document).read_text(), re.MULTILINE)
+]
 
 
 def test_there_are_programs() -> None:
-    assert len(BLOCKS) >= 5
+    assert len(BLOCKS) >= 9
 
 
 def test_what_they_import_is_installed_with_the_package() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import eagleray as ray
 from eagleray import ObjectRef
 from eagleray.actor import ActorClass, ActorHandle, ActorMethod, ActorProxy
+from eagleray.util.placement_group import PlacementGroup
+from eagleray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from typing_extensions import assert_type
 
 
@@ -124,6 +126,18 @@ def actors() -> None:
 def methods_with_types(server: ActorProxy[Server]) -> None:
     answer: bytes = ray.get(server.ask.remote("x"))
     print(answer)
+
+
+def groups() -> None:
+    group = ray.util.placement_group([{"CPU": 1, "GPU": 0.5}, {"gpu_memory": "8GiB"}], strategy="SPREAD")
+    assert_type(group, PlacementGroup)
+    assert_type(ray.get(group.ready()), PlacementGroup)
+    assert_type(group.wait(timeout_seconds=1), bool)
+    inside = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=0)
+    assert_type(f.options(scheduling_strategy=inside).remote(1), ObjectRef[int])
+    assert_type(ray.util.get_current_placement_group(), PlacementGroup | None)
+    assert_type(ray.util.placement_group_table(group), dict[str, Any])
+    ray.util.remove_placement_group(group)
 
 
 def sessions() -> None:

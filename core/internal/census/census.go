@@ -84,11 +84,12 @@ func (c *Census) Take(ctx context.Context, head inquiry.Reads, q *wire.CensusAsk
 	own := make(chan *wire.NodeCensus, 1)
 	go func() { own <- c.here(ctx, q, maxRows, patience) }() // while the head is asked
 
-	var err1, err2, err3 error
+	var err1, err2, err3, err4 error
 	out.Nodes, err1 = inquiry.Nodes(ctx, head)
 	out.Actors, err2 = inquiry.Actors(ctx, head)
 	out.Jobs, err3 = inquiry.Jobs(ctx, head, c.o.Node.CorrectJob)
-	if err := cmp.Or(err1, err2, err3); err != nil {
+	out.Groups, err4 = inquiry.GroupRows(ctx, head)
+	if err := cmp.Or(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
 	var others []wire.NodeCensus

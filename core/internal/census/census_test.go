@@ -90,6 +90,11 @@ func (w *world) Jobs(context.Context) ([]record.Job, error) {
 	return []record.Job{{Node: w.nodes[0].id, State: record.JobRunning}}, nil
 }
 
+// Groups implements inquiry.Reads.
+func (w *world) Groups(context.Context) ([]record.Group, error) {
+	return []record.Group{{Name: "g", State: record.GroupRescheduling, Bundles: make([]record.Bundle, 2), Nodes: []ids.Node{{}, w.nodes[0].id}}}, nil
+}
+
 // Control implements Network.
 func (n *node) Control(to uint32) (*wire.Peer, error) { return n.w.net.Control(n.number, to) }
 
@@ -179,6 +184,9 @@ func TestTake_AllLivingNodesAnswer_ThatOfTheAskerFirst(t *testing.T) {
 		out, err := w.nodes[1].Take(t.Context(), w, &ask)
 		if err != nil || len(out.Silent) != 0 || len(out.Nodes) != 4 || len(out.Actors) != 1 || len(out.Jobs) != 1 || out.Jobs[0].State != "LOST" || out.Jobs[0].NodeID[0] != 1 {
 			t.Fatalf("the census is %+v, %v", out, err)
+		}
+		if g := out.Groups; len(g) != 1 || g[0].Name != "g" || g[0].State != "RESCHEDULING" || len(g[0].Bundles) != 2 || !slices.Equal(g[0].Nodes, []string{"", w.nodes[0].id.String()}) {
+			t.Errorf("the placement groups are %+v", g)
 		}
 		var from []int
 		for _, p := range out.Parts {

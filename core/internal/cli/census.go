@@ -18,7 +18,7 @@ var censusOptions = []option{
 	{name: "--timeout-ms", value: "MS", about: "for the answer"},
 	{name: "--objects", about: "ask each process for its references"},
 	{name: "--tasks", about: "ask each process for its tasks"},
-	{name: "--head", about: "show only what the head knows: actors, jobs and nodes"},
+	{name: "--head", about: "show only what the head knows: actors, jobs, nodes and placement groups"},
 }
 
 // runCensus writes who holds what as a msgpack map: the Python commands memory,

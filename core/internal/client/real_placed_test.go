@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/headlink"
+	"github.com/eagleray/eagleray/core/internal/packing"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/play"
 	"github.com/eagleray/eagleray/core/internal/resource"
@@ -57,6 +58,12 @@ func (n *placedNode) EndActor(record.Instance)              {}
 func (n *placedNode) Actors() []record.Instance             { return nil }
 func (n *placedNode) NodeIs(record.Node)                    {}
 func (n *placedNode) JobIs(record.Job)                      {}
+
+func (n *placedNode) PrepareBundles(ids.Job, packing.Bundles) {}
+func (n *placedNode) OpenBundles(ids.Group, uint64)           {}
+func (n *placedNode) UndoBundles(ids.Group, uint64)           {}
+func (n *placedNode) DropBundles(ids.Group)                   {}
+func (n *placedNode) KeptBundles() []packing.Kept             { return nil }
 
 // readyHead is the rest of a head, of which these tests need nothing: each node has a head of its own for jobs.
 type readyHead struct{ headlink.Head }

@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/deathtext"
+	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -101,7 +102,7 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 	var fallback []record.Alternative
 	for _, o := range q.Fallback {
 		kept.Classes, kept.Code = append(kept.Classes, o.Template), append(kept.Code, o.Code)
-		fallback = append(fallback, record.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.ClassName, MaxConcurrency: o.MaxConcurrency})
+		fallback = append(fallback, record.Alternative{Resources: groups.Wire(where, o.Resources), RunResources: groups.Wire(where, o.RunResources), ClassName: o.ClassName, MaxConcurrency: o.MaxConcurrency})
 	}
 	code, err := codeIDs(kept.Code)
 	if err != nil {
@@ -114,7 +115,7 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 	return record.Actor{
 		ID: ids.Actor(q.ActorID), Job: j.ID, Name: q.Name, Namespace: q.Namespace, ClassName: q.ClassName,
 		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
-		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, Strategy: where.Text(), EnvKey: q.EnvKey,
+		Resources: groups.Wire(where, q.Resources), RunResources: groups.Wire(where, q.RunResources), Fallback: fallback, AfterMs: q.AfterMs, Strategy: where.Text(), EnvKey: q.EnvKey,
 		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
 		Exclusive: q.Exclusive == wire.Yes, AsCluster: q.Exclusive == wire.Unsaid, Spec: spec, Code: code, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
 	}, nil

@@ -69,7 +69,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
 		Incarnation: a.rec.Incarnation, MaxConcurrency: a.rec.MaxConcurrency,
 		Assignment: d.assignment(w, s.Hold), Spec: spec.Spec, Token: spec.Token, Meta: a.rec.Meta,
-		Restarts: a.rec.MaxRestarts != 0, Exclusive: a.rec.Exclusive, Code: spec.Code[0],
+		Restarts: a.rec.MaxRestarts != 0, Exclusive: a.rec.Exclusive, Code: spec.Code[0], Strategy: a.rec.Strategy,
 	}
 	if s.Choice > 0 {
 		if o := a.rec.Fallback[s.Choice-1]; o.ClassName != "" {

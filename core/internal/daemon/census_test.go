@@ -23,6 +23,9 @@ type noRows struct{ inquiry.Reads }
 
 func (noRows) Nodes(context.Context) ([]record.Node, error) { return nil, nil }
 func (noRows) Jobs(context.Context) ([]record.Job, error)   { return nil, nil }
+func (noRows) Groups(context.Context) ([]record.Group, error) {
+	return nil, nil
+}
 func (noRows) ActorsOf(context.Context, record.ActorFilter) ([]record.Actor, error) {
 	return nil, nil
 }

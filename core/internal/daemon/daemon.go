@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/actorends"
 	"github.com/eagleray/eagleray/core/internal/census"
+	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
@@ -67,6 +68,7 @@ func Open(o Options) (*Daemon, error) {
 	d.jobsElsewhere = visitors.New(visitors.Options{Network: o.Objects, Here: d.jobHere, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.ends = actorends.New(actorends.Options{Node: o.Number, Network: o.Objects, Address: d.addressOf, Alive: d.takesCalls, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.census = census.New(census.Options{Self: o.Node, Node: counted{d}, Network: o.Objects, Context: d.ctx, Refused: func(err error) { d.refuse("message refused", err) }})
+	d.groups = groups.New(groups.Options{Context: d.ctx, Head: d.headOf, Event: d.Event, Answers: o.Bundles})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{

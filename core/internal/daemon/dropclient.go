@@ -18,10 +18,7 @@ func (d *Daemon) dropClient(c *client) {
 		d.table.Disconnected(c.worker.Worker)
 	}
 	delete(d.clients, c.id)
-	for _, cancel := range c.cancels {
-		go cancel()
-	}
-	c.cancels = nil
+	c.pending.End()
 	c.keys.End()
 	go c.peer.Close()
 	if c.role == wire.RoleCLI {

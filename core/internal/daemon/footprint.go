@@ -21,7 +21,7 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	}
 	cancels, begun := 0, 0
 	for _, c := range d.clients {
-		cancels += len(c.cancels)
+		cancels += c.pending.Len()
 		begun += c.begun.Len()
 	}
 	for name, n := range map[string]int{

@@ -73,6 +73,13 @@ var headRequests = map[wire.Type]headRequest{
 	wire.TKVDel:        {"delete a value", change(inquiry.DeleteValues)},
 	wire.TKVKeys:       {"list keys", read(inquiry.Keys)},
 	wire.TClusterInfo:  {"list the nodes", question((*Daemon).answerClusterInfo)},
+	wire.TGroupCreate:  {"make a placement group", question((*Daemon).createGroup)},
+	wire.TGroupRemove:  {"remove a placement group", change(inquiry.RemoveGroup)},
+	wire.TGroupFind:    {"find a placement group", read(inquiry.FindGroup)},
+	wire.TGroups:       {"list placement groups", read(inquiry.ListGroups)},
+	wire.TGroupWait: {"wait for a placement group", func(d *Daemon, _ context.Context, c *client, m *wire.Message) error {
+		return inquiry.AwaitGroup(d.head, &c.pending, m)
+	}},
 }
 
 // headRequest says how a message is served that needs the head. An error is the answer to the message.
@@ -143,13 +150,16 @@ func change(f func(context.Context, inquiry.Head, *wire.Message) (any, error)) f
 	})
 }
 
-// keyStore returns the head, when there is one.
-func (d *Daemon) keyStore(ctx context.Context) (inquiry.KeyStore, error) {
+// headOf returns the head, when there is one.
+func (d *Daemon) headOf(ctx context.Context) (inquiry.Head, error) {
 	if err := d.awaitHead(ctx); err != nil {
 		return nil, err
 	}
 	return d.head, nil
 }
+
+// keyStore is headOf for keys.
+func (d *Daemon) keyStore(ctx context.Context) (inquiry.KeyStore, error) { return d.headOf(ctx) }
 
 // inBackground serves a message on a goroutine of its own, because the answer takes a while.
 func inBackground(f func(d *Daemon, c *client, m *wire.Message)) func(*Daemon, *client, *wire.Message) error {

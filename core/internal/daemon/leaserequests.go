@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/strategy"
@@ -38,9 +39,9 @@ func (d *Daemon) defineClass(c *client, m *wire.Message) error {
 	if err != nil {
 		return err
 	}
-	k := sched.Class{ID: sched.ClassID(q.ClassID), Need: resource.FromWire(q.Resources), Env: q.EnvKey, Name: q.Name, Strategy: where, After: afterOf(q.AfterMs)}
+	k := sched.Class{ID: sched.ClassID(q.ClassID), Need: groups.Need(where, q.Resources), Env: q.EnvKey, Name: q.Name, Strategy: where, After: afterOf(q.AfterMs)}
 	for _, o := range q.Fallback {
-		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources)})
+		k.Else = append(k.Else, sched.Choice{Need: groups.Need(where, o.Resources)})
 	}
 	d.awaitMemory(q.Resources)
 	for _, o := range q.Fallback {

@@ -17,21 +17,10 @@ func (d *Daemon) actorLost(_ context.Context, c *client, m *wire.Message) error 
 	if err != nil {
 		return err
 	}
-	n := d.nextQuestion(c)
-	caller := progress.Caller{Owner: c.self.Owner(), Conn: q.Conn}
-	k := d.ends.Ask(d.head, m, actorends.ID{Actor: id, Incarnation: q.Incarnation}, caller, func() { go d.resolved(c, n) })
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case k.Done():
-	case c.gone:
-		go k.Cancel()
-	default:
-		if c.cancels == nil {
-			c.cancels = make(map[uint64]func())
-		}
-		c.cancels[n] = k.Cancel
-	}
+	c.pending.Begin(func(answered func()) func() {
+		caller := progress.Caller{Owner: c.self.Owner(), Conn: q.Conn}
+		return d.ends.Ask(d.head, m, actorends.ID{Actor: id, Incarnation: q.Incarnation}, caller, answered).Cancel
+	})
 	return nil
 }
 

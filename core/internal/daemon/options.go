@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
@@ -66,6 +67,8 @@ type Options struct {
 	MostMemory func() int64
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
+	// Bundles takes what becomes of orders to set bundles of placement groups aside.
+	Bundles groups.Answers
 	// HeadPatience is how long a want that Cluster should decide waits although this node has room for it; 0: sched.HeadPatience.
 	HeadPatience time.Duration
 	// Promise is where the node writes until when the cluster counts on it; nil: nobody can start elsewhere what this node has.

@@ -52,7 +52,9 @@ func (d *Daemon) carryOut(a sched.Action, end workers.End) {
 			_ = c.peer.Push(wire.TLeaseRefused, wire.LeaseRefused{ClassID: uint32(a.Class), N: a.N, Ticket: a.Ticket})
 		}
 	default:
-		d.overflow.CarryOut(a, d.m)
+		if !d.groups.CarryOut(a, d.m) {
+			d.overflow.CarryOut(a, d.m)
+		}
 	}
 }
 

@@ -32,34 +32,19 @@ func (d *Daemon) resolve(_ context.Context, c *client, m *wire.Message) error {
 
 // resolveActor answers when the actor has an address, or is dead.
 func (d *Daemon) resolveActor(c *client, m *wire.Message, id ids.Actor, after uint64) {
-	n := d.nextQuestion(c)
-	answered := make(chan struct{})
-	cancel := d.head.Resolve(id, after, unknownWait, func(r record.Resolution, err error) {
-		if err != nil {
-			_ = m.Fail(inquiry.Unanswered(findActor, inquiry.Patience, err))
-		} else if err := d.mayCall(&r); err != nil {
-			_ = m.Fail(fmt.Errorf("call actor %s: %w", r.Actor.ID, err))
-		} else {
-			_ = m.Reply(d.actorState(&r))
-		}
-		close(answered)
-		go d.resolved(c, n)
+	c.pending.Begin(func(answered func()) func() {
+		cancel := d.head.Resolve(id, after, unknownWait, func(r record.Resolution, err error) {
+			if err != nil {
+				_ = m.Fail(inquiry.Unanswered(findActor, inquiry.Patience, err))
+			} else if err := d.mayCall(&r); err != nil {
+				_ = m.Fail(fmt.Errorf("call actor %s: %w", r.Actor.ID, err))
+			} else {
+				_ = m.Reply(d.actorState(&r))
+			}
+			answered()
+		})
+		return func() { cancel() }
 	})
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	select {
-	case <-answered:
-		return
-	default:
-	}
-	if c.gone {
-		go cancel()
-		return
-	}
-	if c.cancels == nil {
-		c.cancels = make(map[uint64]func())
-	}
-	c.cancels[n] = func() { cancel() }
 }
 
 // actorState returns what a process is told that has asked for an actor's address.
@@ -74,21 +59,6 @@ func (d *Daemon) actorState(r *record.Resolution) wire.ActorState {
 		s.Cause, s.Error = string(r.Actor.Cause.Fault()), r.Actor.Cause.Error
 	}
 	return s
-}
-
-// nextQuestion returns the number of the next question of a process to the head.
-func (d *Daemon) nextQuestion(c *client) uint64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c.lastResolve++
-	return c.lastResolve
-}
-
-// resolved drops the cancel function of a question that was answered.
-func (d *Daemon) resolved(c *client, n uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(c.cancels, n)
 }
 
 // mayCall returns why processes of this node cannot call an actor, nil if they can.

@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/actorends"
 	"github.com/eagleray/eagleray/core/internal/census"
 	"github.com/eagleray/eagleray/core/internal/complaints"
+	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/machine"
@@ -62,6 +63,7 @@ type Daemon struct {
 	ended      []wire.WorkerRow // the workers that ended last
 
 	overflow *overflow.Reporter // nil where this node is the only one
+	groups   *groups.Groups
 
 	pipes         *pipes.Pipes       // those that end on this node
 	packages      *packages.Store    // folders of runtime environments
@@ -104,10 +106,9 @@ type client struct {
 	codeFor map[ids.Actor]bool // actors that it has not registered yet, but whose large class it has brought
 	creates bool               // its id is the owner of actors: the head wants to hear of its end
 
-	tasks       inquiry.Queue // requests to the head, in order
-	keys        inquiry.KeyRequests
-	cancels     map[uint64]func() // of its questions to the head that wait
-	lastResolve uint64
+	tasks   inquiry.Queue // requests to the head, in order
+	keys    inquiry.KeyRequests
+	pending inquiry.Pending // its questions to the head that wait
 }
 
 // class is what the daemon knows of a scheduling class and the scheduler does not.

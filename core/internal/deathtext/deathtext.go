@@ -92,6 +92,8 @@ func Cause(r record.Reason, detail string) string {
 		return with("it used more of a GPU's memory than it had asked for")
 	case record.NodeDied:
 		return with("its node has died")
+	case record.GroupGone:
+		return with("its placement group was removed")
 	}
 	return with(string(r))
 }

@@ -28,7 +28,7 @@ func opened(b *testing.B) *head.Head {
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	p := &instant{}
-	h, err := head.Open(head.Options{State: s, Placer: p})
+	h, err := head.Open(head.Options{State: s, Placer: p, Groups: noGroups{}})
 	if err != nil {
 		b.Fatal(err)
 	}

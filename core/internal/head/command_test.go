@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/tests/script"
 )
@@ -14,6 +15,19 @@ func actorID(s string) (id ids.Actor) { copy(id[:], s[:1]); return id }
 func ownerID(s string) (id ids.Owner) { copy(id[:], s); return id }
 
 func nodeID(s string) (id ids.Node) { copy(id[:], s); return id }
+
+func groupID(s string) (id ids.Group) { copy(id[:], s[:1]); return id }
+
+// actorOf is actorID of a name that may be absent.
+func actorOf(s string) (id ids.Actor) { copy(id[:], s); return id }
+
+// groupStrategy is the strategy of an actor that runs in the first bundle of a group; "": in none.
+func groupStrategy(group string) string {
+	if group == "" {
+		return ""
+	}
+	return strategy.Strategy{Kind: strategy.Group, Group: groupID(group)}.Text()
+}
 
 // number returns the number of the word key=number; 0: there is none.
 func number(e *script.Event, key string) int {
@@ -42,8 +56,27 @@ func (p *play) command(e *script.Event) error {
 		return h.CreateActor(p.ctx, record.Actor{
 			ID: actorID(e.Word(0)), ClassName: e.Word(0), Job: ids.JobOf(uint32(number(e, "job"))), Name: e.Option("name"), Namespace: e.Option("ns"),
 			Owner: ownerID(e.Option("owner")), MaxRestarts: number(e, "max_restarts"), Detached: e.Has("detached"),
-			Spec: []byte("spec of " + e.Word(0)), Meta: []byte("meta"),
+			Spec: []byte("spec of " + e.Word(0)), Meta: []byte("meta"), Strategy: groupStrategy(e.Option("group")),
 		})
+	case "create-group": // create-group G bundles=2
+		g := record.Group{
+			ID: groupID(e.Word(0)), Job: ids.JobOf(uint32(number(e, "job"))), Name: e.Option("name"), Namespace: e.Option("ns"), Detached: e.Has("detached"),
+			Actor: actorOf(e.Option("actor")), Strategy: "PACK",
+		}
+		for range max(1, number(e, "bundles")) {
+			g.Bundles = append(g.Bundles, record.Bundle{Resources: record.Resources{"CPU": 10000}})
+		}
+		return h.CreateGroup(p.ctx, g)
+	case "group-prepared": // group-prepared G EPOCH NODES
+		var on []ids.Node
+		for _, n := range e.Word(2) {
+			on = append(on, nodeID(string(n)))
+		}
+		h.GroupPrepared(groupID(e.Word(0)), uint64(e.Int(1)), on)
+	case "group-infeasible":
+		h.GroupInfeasible(groupID(e.Word(0)), strings.ReplaceAll(e.Option("message"), "_", " "))
+	case "remove-group":
+		return h.RemoveGroup(p.ctx, groupID(e.Word(0)))
 	case "placed":
 		h.ActorPlaced(instance(e))
 	case "started":
@@ -108,6 +141,33 @@ func (p *play) look(e *script.Event) error {
 			p.note("tell %s: %s", name, said)
 		})
 		return failed // known before ask returns
+	case "wait-group": // wait-group G NAME seen=STATE
+		name := e.Word(1)
+		var failed error
+		p.cancel[name] = h.AwaitGroup(groupID(e.Word(0)), record.GroupState(e.Option("seen")), 0, func(g record.Group, infeasible string, err error) {
+			if failed = err; err == nil {
+				p.note("tell %s: %c is %s %s%s", name, g.ID[0], g.State, infeasible, g.Why)
+			}
+		})
+		return failed // known before AwaitGroup returns
+	case "show-group":
+		g, err := h.Group(p.ctx, groupID(e.Word(0)))
+		if err != nil {
+			return err
+		}
+		p.note("%s#%d on %s created=%d placed=%d ended=%d %s", g.State, g.Epoch, nodeLetters(g.Nodes), g.CreatedMs, g.PlacedMs, g.EndedMs, g.Why)
+	case "group-named":
+		g, err := h.GroupNamed(p.ctx, e.Option("ns"), e.Word(0))
+		if err != nil {
+			return err
+		}
+		p.note("%c", g.ID[0])
+	case "groups":
+		list, err := h.Groups(p.ctx)
+		for _, g := range list {
+			p.note("%c %s", g.ID[0], g.State)
+		}
+		return err
 	case "cancel":
 		p.note("%t", p.cancel[e.Word(0)]())
 	case "show":

@@ -52,6 +52,7 @@ func (h *Head) follow(leading bool) (changed bool) {
 	}
 	h.leading = leading
 	h.tracker.forgetPlaced()
+	h.groupRows.forgetPlaced()
 	return true
 }
 
@@ -63,6 +64,8 @@ func (h *Head) event(e record.Event) {
 		h.act(todo)
 	case e.Lease != nil:
 		h.keyLeases.event(e.Lease)
+	case e.Group != nil:
+		h.groupChanged(e.Group)
 	case e.Node != nil && e.Node.State == record.NodeDead:
 		if h.Leading() {
 			h.endIncarnations(record.ActorFilter{Node: e.Node.ID}, nodeDied(e.Node), true)
@@ -86,6 +89,7 @@ func (h *Head) resync(seq uint64) {
 	})
 	h.keyLeases.follow(leading)
 	h.act(todo)
+	h.resyncGroups()
 	if leading {
 		h.endStranded(all)
 	}
@@ -135,6 +139,10 @@ func (h *Head) endStranded(all []record.Actor) {
 			h.endIncarnation(a, jobEnded(a.Job), false)
 		case gone[a.Node] != nil:
 			h.endIncarnation(a, nodeDied(gone[a.Node]), true)
+		default:
+			if why, is := h.withoutGroup(a); is {
+				h.endIncarnation(a, why, false)
+			}
 		}
 	}
 }
@@ -149,6 +157,15 @@ func (h *Head) progress(seq uint64) {
 	}
 }
 
+// placeActor has an actor started, or ends it if the group in which it is to run is gone.
+func (h *Head) placeActor(a record.Actor) {
+	if why, is := h.withoutGroup(&a); is {
+		h.endIncarnation(&a, why, false)
+		return
+	}
+	h.placer.PlaceActor(a)
+}
+
 // act carries out the actions of the tracker. The lock is not held.
 func (h *Head) act(todo []action) {
 	for _, a := range todo {
@@ -156,7 +173,7 @@ func (h *Head) act(todo []action) {
 		case a.place != nil:
 			// Events come without the creation frame.
 			if full, ok := h.state.Actor(a.place.ID); ok && full.Live() && full.Incarnation == a.place.Incarnation {
-				h.placer.PlaceActor(full)
+				h.placeActor(full)
 			}
 		case a.stop != nil:
 			h.placer.StopActor(*a.stop, a.how)

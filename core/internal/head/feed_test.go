@@ -20,6 +20,9 @@ func (s *oneActor) ActorsOf(record.ActorFilter) []record.Actor {
 }
 func (s *oneActor) ListJobs() []record.Job   { return nil }
 func (s *oneActor) ListNodes() []record.Node { return nil }
+func (s *oneActor) ListGroups() []record.Group {
+	return nil
+}
 
 // counter counts what it is asked to place.
 type counter struct{ placed int }
@@ -27,12 +30,15 @@ type counter struct{ placed int }
 func (c *counter) PlaceActor(record.Actor)         { c.placed++ }
 func (c *counter) StopActor(record.Instance, Stop) {}
 
+// noGroups is never asked for anything.
+type noGroups struct{ GroupPlacer }
+
 // Between two times as leader another head may have placed the actor and lost
 // it: the placer is asked anew. While it leads on, it is asked once.
 func TestFeed_LeadsAgain_PlacesAnew(t *testing.T) {
 	p := &counter{}
 	s := &oneActor{actor: actor('A', record.ActorPending, 1)}
-	h := &Head{state: s, placer: p, tracker: newTracker()}
+	h := &Head{state: s, placer: p, tracker: newTracker(), groupRows: groupTracker{}}
 	h.keyLeases = newKeyKeeper(h)
 	for _, step := range []struct {
 		leading bool

@@ -16,6 +16,7 @@ import (
 type Options struct {
 	State  State
 	Placer Placer
+	Groups GroupPlacer
 	// NowMs is the wall clock, in milliseconds since 1970. Nil: the system's.
 	NowMs func() int64
 	// Log gets what no caller can be told. Nil: slog's default.
@@ -26,12 +27,14 @@ type Options struct {
 type Head struct {
 	state  State
 	placer Placer
+	groups GroupPlacer
 	nowMs  func() int64
 	log    *slog.Logger
 
 	// The state's lock may be taken while mu is held, never the other way round.
 	mu         sync.Mutex
 	tracker    *tracker
+	groupRows  groupTracker
 	leading    bool
 	acted      bool          // leading, as of the last batch acted upon
 	handled    uint64        // the last event acted upon
@@ -49,8 +52,8 @@ type Head struct {
 // Open starts the head's goroutines. The State stays the caller's to close,
 // after Close.
 func Open(o Options) (*Head, error) {
-	if o.State == nil || o.Placer == nil {
-		return nil, errors.New("open head: it needs a state and a placer")
+	if o.State == nil || o.Placer == nil || o.Groups == nil {
+		return nil, errors.New("open head: it needs a state and placers")
 	}
 	if o.NowMs == nil {
 		o.NowMs = func() int64 { return time.Now().UnixMilli() }
@@ -59,8 +62,8 @@ func Open(o Options) (*Head, error) {
 		o.Log = slog.Default()
 	}
 	h := &Head{
-		state: o.State, placer: o.Placer, nowMs: o.NowMs, log: o.Log,
-		tracker: newTracker(), inbox: newInbox(),
+		state: o.State, placer: o.Placer, groups: o.Groups, nowMs: o.NowMs, log: o.Log,
+		tracker: newTracker(), groupRows: groupTracker{}, inbox: newInbox(),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.keyLeases = newKeyKeeper(h)

@@ -26,6 +26,9 @@ func newPlacer() *placer {
 func (p *placer) PlaceActor(a record.Actor)                  { p.placed <- a }
 func (p *placer) StopActor(i record.Instance, how head.Stop) { p.stopped <- i }
 
+// noGroups is never asked for anything.
+type noGroups struct{ head.GroupPlacer }
+
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
@@ -43,7 +46,7 @@ func receive[T any](t *testing.T, ctx context.Context, what string, c <-chan T) 
 }
 
 func openHead(t *testing.T, s head.State, p head.Placer) *head.Head {
-	h, err := head.Open(head.Options{State: s, Placer: p})
+	h, err := head.Open(head.Options{State: s, Placer: p, Groups: noGroups{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 func openClocked(t *testing.T, now int64) (*head.Head, *raftstate.Node, *placer) {
 	s, p := openState(t, raftstate.Options{}), newPlacer()
-	h, err := head.Open(head.Options{State: s, Placer: p, NowMs: func() int64 { return now }})
+	h, err := head.Open(head.Options{State: s, Placer: p, Groups: noGroups{}, NowMs: func() int64 { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestHead_LateReports_AreDroppedAndTheWorkerStopped(t *testing.T) {
 	ctx := within(t)
 	var log bytes.Buffer
 	p := newPlacer()
-	h, err := head.Open(head.Options{State: openState(t, raftstate.Options{}), Placer: p, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h, err := head.Open(head.Options{State: openState(t, raftstate.Options{}), Placer: p, Groups: noGroups{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func newPlay(t *testing.T) *play {
 }
 
 func (p *play) open() *head.Head {
-	h, err := head.Open(head.Options{State: p.state, Placer: p, NowMs: func() int64 { return p.clock }})
+	h, err := head.Open(head.Options{State: p.state, Placer: p, Groups: p, NowMs: func() int64 { return p.clock }})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -93,6 +93,32 @@ func (p *play) PlaceActor(a record.Actor) {
 
 // StopActor implements head.Placer.
 func (p *play) StopActor(i record.Instance, how head.Stop) { p.note("stop %s %s", how, inst(i)) }
+
+// PlaceGroup implements head.GroupPlacer.
+func (p *play) PlaceGroup(g record.Group) {
+	p.note("place group %c#%d beside %s", g.ID[0], g.Epoch, nodeLetters(g.Nodes))
+}
+
+// RetryGroup implements head.GroupPlacer.
+func (p *play) RetryGroup(id ids.Group, epoch uint64) { p.note("retry group %c#%d", id[0], epoch) }
+
+// OpenGroup implements head.GroupPlacer.
+func (p *play) OpenGroup(g record.Group) {
+	p.note("open group %c#%d on %s", g.ID[0], g.Epoch, nodeLetters(g.Nodes))
+}
+
+// DropGroup implements head.GroupPlacer.
+func (p *play) DropGroup(g record.Group) {
+	p.note("drop group %c#%d on %s", g.ID[0], g.Epoch, nodeLetters(g.Nodes))
+}
+
+// nodeLetters writes the nodes of bundles.
+func nodeLetters(list []ids.Node) (s string) {
+	for _, n := range list {
+		s += letter(n[0])
+	}
+	return "[" + s + "]"
+}
 
 // inst writes an instance as A#1 n1/w1.
 func inst(i record.Instance) string {

@@ -19,6 +19,7 @@ type State interface {
 	Jobs
 	Code
 	Values
+	Groups
 	Keys
 	Feed
 }
@@ -104,6 +105,21 @@ type Values interface {
 
 	PutSetting(ctx context.Context, name string, value []byte) error
 	Setting(name string) ([]byte, bool)
+}
+
+// Groups are the records of placement groups.
+type Groups interface {
+	// CreateGroup adds a PENDING group. The errors are ErrExists, ErrNameTaken and ErrJobEnded.
+	CreateGroup(ctx context.Context, g record.Group) error
+	// PlaceGroup notes the nodes of all bundles of a group, which were found in an epoch. ErrStale when that has passed.
+	PlaceGroup(ctx context.Context, id ids.Group, epoch uint64, nodes []ids.Node, atMs int64) error
+	// RemoveGroup ends a group; once more is no error.
+	RemoveGroup(ctx context.Context, id ids.Group, why string, atMs int64) error
+
+	Group(id ids.Group) (record.Group, bool)
+	GroupNamed(namespace, name string) (record.Group, bool)
+	// ListGroups returns all groups, removed ones too, in the order in which they were made.
+	ListGroups() []record.Group
 }
 
 // Feed is the stream of changes.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/record"
 )
 
@@ -21,6 +22,7 @@ type records struct {
 	actors []record.Actor
 	jobs   []record.Job
 	nodes  []record.Node
+	groups []record.Group
 	ended  []string
 	refuse error // what a change is answered with
 	watch  []error
@@ -29,6 +31,16 @@ type records struct {
 
 func (s *records) ListJobs() []record.Job   { return s.jobs }
 func (s *records) ListNodes() []record.Node { return s.nodes }
+func (s *records) ListGroups() []record.Group {
+	return s.groups
+}
+func (s *records) Group(id ids.Group) (record.Group, bool) {
+	i := slices.IndexFunc(s.groups, func(g record.Group) bool { return g.ID == id })
+	if i < 0 {
+		return record.Group{}, false
+	}
+	return s.groups[i], true
+}
 func (s *records) ActorsOf(f record.ActorFilter) (list []record.Actor) {
 	for _, a := range s.actors {
 		if f.Match(&a) {
@@ -75,13 +87,13 @@ func (s *records) Watch(ctx context.Context, from record.Cursor) (record.Batch, 
 }
 
 func quietHead(s State, log *bytes.Buffer) *Head {
-	h := &Head{state: s, placer: &counter{}, tracker: newTracker(), inbox: newInbox(), nowMs: func() int64 { return 1 }, log: slog.New(slog.NewTextHandler(log, nil))}
+	h := &Head{state: s, placer: &counter{}, groups: noGroups{}, tracker: newTracker(), groupRows: groupTracker{}, inbox: newInbox(), nowMs: func() int64 { return 1 }, log: slog.New(slog.NewTextHandler(log, nil))}
 	h.keyLeases = newKeyKeeper(h)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
 
-// A head that begins to lead ends the actors whose job or node is gone, as a
+// A head that begins to lead ends the actors whose job, node or placement group is gone, as a
 // leader that fell may have left that half done; others it leaves alone.
 func TestFeed_BeginsToLead_EndsWhoseJobOrNodeIsGone(t *testing.T) {
 	over, running := ids.JobOf(1), ids.JobOf(2)
@@ -108,6 +120,15 @@ func TestFeed_BeginsToLead_EndsWhoseJobOrNodeIsGone(t *testing.T) {
 	add('F', over, gone, func(a *record.Actor) { a.MaxRestarts = 1 })
 	add('G', over, gone, func(a *record.Actor) { a.State = record.ActorDead })
 	add('H', over, gone, func(a *record.Actor) { a.Detached, a.MaxRestarts = true, -1 })
+	s.groups = []record.Group{{ID: ids.Group{1}, State: record.GroupRemoved, Why: "by hand"}, {ID: ids.Group{2}, State: record.GroupCreated}}
+	inGroup := func(n byte) func(*record.Actor) {
+		return func(a *record.Actor) {
+			a.Strategy, a.MaxRestarts = strategy.Strategy{Kind: strategy.Group, Group: ids.Group{n}}.Text(), -1
+		}
+	}
+	add('I', running, there, inGroup(1))
+	add('J', running, there, inGroup(2))
+	add('K', running, there, inGroup(3))
 	var log bytes.Buffer
 	h := quietHead(s, &log)
 	h.events(record.Batch{Leading: false})
@@ -117,7 +138,8 @@ func TestFeed_BeginsToLead_EndsWhoseJobOrNodeIsGone(t *testing.T) {
 	h.events(record.Batch{Leading: true})
 	byJob, byNode := jobEnded(over).String(), nodeDied(&s.nodes[0]).String()
 	byNodes := "job 3 LOST: the node of its driver is gone: no heartbeat"
-	want := []string{byNodes, "B#3 dies: " + byJob, "D#3 dies: " + byNode, "E#3 restarts: " + byNode, "F#3 dies: " + byJob, "H#3 restarts: " + byNode}
+	want := []string{byNodes, "B#3 dies: " + byJob, "D#3 dies: " + byNode, "E#3 restarts: " + byNode, "F#3 dies: " + byJob, "H#3 restarts: " + byNode,
+		"I#3 dies: " + groupRemoved(&s.groups[0]).String(), "K#3 dies: " + record.Cause{Reason: record.GroupGone, Message: "placement group 030000000000000000000000000000000000 is not known"}.String()}
 	if !slices.Equal(s.ended, want) {
 		t.Errorf("ended %q, want %q", s.ended, want)
 	}
@@ -229,13 +251,13 @@ func TestHead_ClosedBetweenItems_DoesNoMore(t *testing.T) {
 }
 
 func TestOpen_NeedsStateAndPlacer_LogsByDefault(t *testing.T) {
-	for _, o := range []Options{{}, {State: &records{}}, {Placer: &counter{}}} {
+	for _, o := range []Options{{}, {State: &records{}, Groups: noGroups{}}, {Placer: &counter{}, Groups: noGroups{}}, {State: &records{}, Placer: &counter{}}} {
 		if h, err := Open(o); err == nil {
 			h.Close()
 			t.Errorf("%+v is opened", o)
 		}
 	}
-	h, err := Open(Options{State: &records{met: make(chan record.Cursor, 9)}, Placer: &counter{}})
+	h, err := Open(Options{State: &records{met: make(chan record.Cursor, 9)}, Placer: &counter{}, Groups: noGroups{}})
 	if err != nil {
 		t.Fatal(err)
 	}

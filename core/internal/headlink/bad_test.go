@@ -167,13 +167,14 @@ func TestServer_ReportCannotBeRead_NextOnesAreMade(t *testing.T) {
 	if err := p.Call(w.ctx, linkmsg.THello, encoded(t, &h), nil); err != nil {
 		t.Fatal(err)
 	}
-	for i, kind := range []linkmsg.Kind{"later", linkmsg.JobEnded, linkmsg.OwnerDied} {
+	kinds := []linkmsg.Kind{"later", linkmsg.JobEnded, linkmsg.BundlesPrepared, linkmsg.BundlesKept, linkmsg.OwnerDied}
+	for i, kind := range kinds {
 		_ = p.Push(linkmsg.TReport, encoded(t, &linkmsg.Told{N: 10 + uint64(i), Kind: kind, Body: encoded(t, "text")}))
 	}
 	for {
 		select {
 		case n := <-acked:
-			if n == 12 {
+			if n == 9+uint64(len(kinds)) {
 				return
 			}
 		case <-w.ctx.Done():
@@ -222,6 +223,12 @@ func TestServer_RequestIsWrong_IsAnswered(t *testing.T) {
 		"registers as 09":                   {N: 5, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: ids.Node{9}})},
 		"registers as node 3":               {N: 6, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: nodeID, Number: 3})},
 		`"/tmp/any.sock" is a path`:         {N: 7, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: nodeID, Number: nodeNumber, Links: []string{"h:1", "/tmp/any.sock"}})},
+		"a question for a placement group":  {N: 9, Op: linkmsg.OpAwaitGroup, Body: encoded(t, "text")},
+		`a request "create_group"`:          {N: 10, Op: linkmsg.OpCreateGroup, Body: encoded(t, "text")},
+		"has no id":                         {N: 11, Op: linkmsg.OpCreateGroup, Body: encoded(t, &record.Group{})},
+		"has 0 bundles":                     {N: 12, Op: linkmsg.OpCreateGroup, Body: encoded(t, &record.Group{ID: ids.Group{1}})},
+		`a request "remove_group"`:          {N: 13, Op: linkmsg.OpRemoveGroup, Body: encoded(t, "text")},
+		`a request "group"`:                 {N: 14, Op: linkmsg.OpGroup, Body: encoded(t, "text")},
 		"with 9 addresses":                  {N: 8, Op: linkmsg.OpRegister, Body: encoded(t, &record.Node{ID: nodeID, Number: nodeNumber, Links: make([]string, 9)})},
 	} {
 		m := make(chan linkmsg.Answer, 1)
@@ -308,6 +315,10 @@ func FuzzHandle(f *testing.F) {
 	f.Add(uint16(linkmsg.TStock), true, []byte(encoded(f, &linkmsg.Stock{Totals: map[string]int64{"CPU": 1}, Devices: map[string][]linkmsg.Device{"GPU": {{Bytes: 1, Free: 1}}}})))
 	f.Add(uint16(linkmsg.TWant), true, []byte(encoded(f, &linkmsg.Want{N: 1, Needs: []map[string]int64{{"CPU": 1}}})))
 	f.Add(uint16(linkmsg.TSettled), true, []byte(encoded(f, &linkmsg.Settled{Ticket: 1, Stock: &linkmsg.Stock{}})))
+	f.Add(uint16(linkmsg.TStock), true, []byte(encoded(f, &linkmsg.Stock{Totals: map[string]int64{"CPU": 1}, Bundles: []linkmsg.Bundle{{Group: "a", Totals: map[string]int64{"CPU": 1}, Devices: map[string][]linkmsg.Device{"GPU": {{Free: 1, Most: 1}}}}}})))
+	f.Add(uint16(linkmsg.TAsk), true, []byte(encoded(f, &linkmsg.Ask{N: 1, Op: linkmsg.OpAwaitGroup, Body: encoded(f, &linkmsg.AwaitGroup{PatienceMs: 1})})))
+	f.Add(uint16(linkmsg.TReport), true, []byte(encoded(f, &linkmsg.Told{N: 1, Kind: linkmsg.BundlesKept, Body: encoded(f, &linkmsg.KeptBundles{List: []linkmsg.KeptBundle{{Open: true}}})})))
+	f.Add(uint16(linkmsg.TOrder), false, []byte(encoded(f, &linkmsg.Told{N: 1, Kind: linkmsg.PrepareBundles, Body: encoded(f, &linkmsg.Bundles{Index: []int{0}, Needs: []map[string]int64{{"CPU": 1}}})})))
 	f.Add(uint16(linkmsg.TOffer), false, []byte(encoded(f, &linkmsg.Offer{N: 1, Node: 2})))
 	deep, _ := hex.DecodeString(strings.Repeat("91", 60) + "c0")
 	f.Add(uint16(linkmsg.TDrop), true, deep)

@@ -30,6 +30,7 @@ type Node interface {
 	EndActor(i record.Instance)
 	// Actors returns the incarnations that the node has, with the node and their workers.
 	Actors() []record.Instance
+	Bundler
 	// NodeIs and JobIs bring a record as it is now, again after a reconnection.
 	NodeIs(n record.Node)
 	JobIs(j record.Job)
@@ -178,6 +179,7 @@ func (c *Client) welcomed(p *wire.Peer, m *wire.Message, err error) {
 	}
 	if another {
 		c.tellKept()
+		c.tellBundles()
 	}
 	if err == nil {
 		return

@@ -19,6 +19,9 @@ func (c *Client) Asked() int {
 	return len(c.asks)
 }
 
+// CarryOut carries out an order as if it had come from the head.
+func (c *Client) CarryOut(o *linkmsg.Told) error { return c.carryOut(o) }
+
 // Untaken returns how many orders to a node are not acknowledged.
 func (s *Server) Untaken(number uint32) int {
 	s.mu.Lock()

@@ -155,9 +155,13 @@ func (s *Server) publish(news *linkmsg.News) {
 
 // spread keeps the records and sends them to the nodes that are connected; mu held.
 func (s *Server) spread(news *linkmsg.News) {
+	relabelled := false
 	for i := range news.Nodes {
-		news.Nodes[i].Wire = s.wireOf(news.Nodes[i].Number)
-		s.known.node(&news.Nodes[i])
+		n := &news.Nodes[i]
+		n.Wire = s.wireOf(n.Number)
+		old := s.known.nodes[n.ID]
+		relabelled = relabelled || old == nil || !maps.Equal(old.Labels, n.Labels)
+		s.known.node(n)
 	}
 	for i := range news.Jobs {
 		s.known.job(&news.Jobs[i])
@@ -168,6 +172,9 @@ func (s *Server) spread(news *linkmsg.News) {
 			if n := &news.Nodes[i]; n.State == record.NodeDead {
 				m.Died(n.ID, place.Node(n.Number))
 			}
+		}
+		if relabelled {
+			m.Relabelled()
 		}
 	})
 	s.seen(news.Nodes)

@@ -84,10 +84,10 @@ func TestRestart_BetweenEachChangeAndItsAnswer_IsAsWithoutOne(t *testing.T) {
 	}
 }
 
-// knownExists says which answer may differ: who asks twice for the same actor, and whose second request is repeated,
+// knownExists says which answer may differ: who asks twice for the same actor or group, and whose second request is repeated,
 // learns that the actor is there without an error.
 func knownExists(name string, want, got error) bool {
-	return name == "create, again" && errors.Is(want, record.ErrExists) && got == nil
+	return (name == "create, again" || name == "create a group, again") && errors.Is(want, record.ErrExists) && got == nil
 }
 
 // A node says to each new process of the head which actors it has, and those that ended meanwhile are stopped: the
@@ -157,6 +157,15 @@ func brief(v any) any {
 	case record.Resolution:
 		v.Actor.Ordinal = 0
 		return v
+	case record.Group:
+		v.Ordinal = 0
+		return v
+	case []record.Group:
+		list := append([]record.Group(nil), v...)
+		for i := range list {
+			list[i].Ordinal = 0
+		}
+		return list
 	case []record.Actor:
 		list := append([]record.Actor(nil), v...)
 		for i := range list {

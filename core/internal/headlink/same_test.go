@@ -111,6 +111,43 @@ func kill(n byte, noRestart bool) func(context.Context, daemon.Head) (any, error
 	}
 }
 
+// group is a placement group of two bundles.
+func group(n byte, name string) record.Group {
+	return record.Group{
+		ID: ids.Group{n}, Job: ids.JobOf(1), Name: name, Namespace: "ns", Owner: owner(int(n)), Strategy: "SPREAD",
+		Bundles: []record.Bundle{{Resources: record.Resources{"CPU": 10000}}, {Resources: record.Resources{"GPU": 5000}, Labels: map[string]string{"l": "m"}}},
+	}
+}
+
+func makeGroup(g record.Group) func(context.Context, daemon.Head) (any, error) {
+	return func(ctx context.Context, h daemon.Head) (any, error) { return nil, h.CreateGroup(ctx, g) }
+}
+
+func removeGroup(n byte) func(context.Context, daemon.Head) (any, error) {
+	return func(ctx context.Context, h daemon.Head) (any, error) { return nil, h.RemoveGroup(ctx, ids.Group{n}) }
+}
+
+func awaitGroup(n byte, seen record.GroupState) func(context.Context, daemon.Head) (any, error) {
+	return func(ctx context.Context, h daemon.Head) (any, error) {
+		type answer struct {
+			found any
+			err   error
+		}
+		got := make(chan answer, 1)
+		cancel := h.AwaitGroup(ids.Group{n}, seen, 5*time.Millisecond, func(g record.Group, infeasible string, err error) {
+			g.Ordinal = 0
+			got <- answer{pair{g, infeasible}, err}
+		})
+		select {
+		case a := <-got:
+			return a.found, a.err
+		case <-ctx.Done():
+			cancel()
+			return nil, ctx.Err()
+		}
+	}
+}
+
 // reads are all questions that change nothing.
 func reads() []step {
 	return []step{
@@ -122,6 +159,11 @@ func reads() []step {
 		}},
 		{"named", func(ctx context.Context, h daemon.Head) (any, error) { return h.GetNamed(ctx, "ns", "it") }},
 		{"named, unknown", func(ctx context.Context, h daemon.Head) (any, error) { return h.GetNamed(ctx, "ns", "other") }},
+		{"group", func(ctx context.Context, h daemon.Head) (any, error) { return h.Group(ctx, ids.Group{1}) }},
+		{"group, unknown", func(ctx context.Context, h daemon.Head) (any, error) { return h.Group(ctx, ids.Group{99}) }},
+		{"group by its name", func(ctx context.Context, h daemon.Head) (any, error) { return h.GroupNamed(ctx, "ns", "g") }},
+		{"group by another name", func(ctx context.Context, h daemon.Head) (any, error) { return h.GroupNamed(ctx, "ns", "other") }},
+		{"groups", func(ctx context.Context, h daemon.Head) (any, error) { return h.Groups(ctx) }},
 		{"names", func(ctx context.Context, h daemon.Head) (any, error) { return h.ListNamed(ctx, "ns", false) }},
 		{"all names", func(ctx context.Context, h daemon.Head) (any, error) { return h.ListNamed(ctx, "", true) }},
 		{"nodes", func(ctx context.Context, h daemon.Head) (any, error) {
@@ -188,6 +230,17 @@ func life() []step {
 		{"create, again", create(actor(1))},
 		{"create a named one", create(named(2, "it"))},
 		{"create, name taken", create(named(3, "it"))},
+		{"create a group", makeGroup(group(1, "g"))},
+		{"create a group, again", makeGroup(group(1, "g"))},
+		{"create a group, name taken", makeGroup(group(2, "g"))},
+		{"create a group of nothing", makeGroup(record.Group{ID: ids.Group{2}})},
+		{"create a second group", makeGroup(group(2, ""))},
+		{"await a group", awaitGroup(1, record.GroupCreated)},
+		{"await a group, unknown", awaitGroup(99, "")},
+		{"remove a group", removeGroup(1)},
+		{"remove a group, again", removeGroup(1)},
+		{"remove a group, unknown", removeGroup(99)},
+		{"await a removed group", awaitGroup(1, "")},
 		{"placed", report(func(h daemon.Head) { h.ActorPlaced(instance(1, 1)) })},
 		{"started", report(func(h daemon.Head) { h.ActorStarted(instance(1, 1)) })},
 		{"resolve", resolve(1, 0)},

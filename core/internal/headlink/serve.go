@@ -28,8 +28,12 @@ func (c *session) ask(m *wire.Message) error {
 	if err := linkmsg.Decode("a request", m.Body, wire.MaxControl, &q); err != nil {
 		return err
 	}
-	if q.Op == linkmsg.OpResolve || q.Op == linkmsg.OpEnded {
+	switch q.Op {
+	case linkmsg.OpResolve, linkmsg.OpEnded:
 		c.await(m, &q)
+		return nil
+	case linkmsg.OpAwaitGroup:
+		c.awaitGroup(m, &q)
 		return nil
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
@@ -112,24 +116,29 @@ func (c *session) await(m *wire.Message, q *linkmsg.Ask) {
 		c.answer(m, nil, err)
 		return
 	}
-	// The answer may come before it is known how the question is ended.
-	begun := make(chan func() bool, 1)
+	done := func(found record.Resolution, err error) {
+		c.finished(q.N)
+		c.answer(m, &found, err)
+	}
+	c.awaitAnswer(m, q, func() func() bool {
+		if q.Op == linkmsg.OpEnded {
+			return c.s.head.Ended(r.ID, r.After, done)
+		}
+		patience := min(max(0, time.Duration(r.PatienceMs)*time.Millisecond), maxPatience)
+		return c.s.head.Resolve(r.ID, r.After, patience, done)
+	})
+}
+
+// awaitAnswer begins a request that is answered when something has happened. Begin returns how it is ended.
+func (c *session) awaitAnswer(m *wire.Message, q *linkmsg.Ask, begin func() (cancel func() bool)) {
+	begun := make(chan func() bool, 1) // the answer may come before it is known how the question is ended
 	if err := c.note(q.N, func() {
 		go func() { (<-begun)() }()
 	}, nil); err != nil {
 		c.answer(m, nil, err)
 		return
 	}
-	done := func(found record.Resolution, err error) {
-		c.finished(q.N)
-		c.answer(m, &found, err)
-	}
-	if q.Op == linkmsg.OpEnded {
-		begun <- c.s.head.Ended(r.ID, r.After, done)
-		return
-	}
-	patience := min(max(0, time.Duration(r.PatienceMs)*time.Millisecond), maxPatience)
-	begun <- c.s.head.Resolve(r.ID, r.After, patience, done)
+	begun <- begin()
 }
 
 // serve carries out a request.
@@ -172,6 +181,9 @@ func (c *session) serve(ctx context.Context, q *linkmsg.Ask) (any, error) {
 		return h.Sizes(ctx)
 	}
 	if v, ours, err := c.serveKeys(ctx, q); ours {
+		return v, err
+	}
+	if v, ours, err := c.serveGroups(ctx, q); ours {
 		return v, err
 	}
 	return c.change(ctx, q)

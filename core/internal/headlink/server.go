@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
@@ -30,6 +31,10 @@ type Head interface {
 	ActorFeasible(i record.Instance)
 	// ActorKept says that a node has the instance.
 	ActorKept(i record.Instance)
+
+	// GroupPrepared says that nodes have set all bundles of a group aside, and GroupInfeasible why they never can; "": they can.
+	GroupPrepared(id ids.Group, epoch uint64, nodes []ids.Node)
+	GroupInfeasible(id ids.Group, message string)
 }
 
 // Server serves a head to the nodes.
@@ -49,6 +54,8 @@ type Server struct {
 	nodes  map[uint32]*node
 	peers  map[*wire.Peer]*session
 	known  records
+	// records returns a node's record, as the state has it now; nil: known has to do.
+	records func(ids.Node) (record.Node, bool)
 
 	// See serverplace.go.
 	placing   *placer
@@ -73,6 +80,9 @@ func NewServer(log *slog.Logger) *Server {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
+
+// Records says from where the records of nodes come. It is called before there is a head.
+func (s *Server) Records(of func(ids.Node) (record.Node, bool)) { s.records = of }
 
 // Serve gives the server its head, once. Nodes are welcomed when the head leads and has read its whole state back:
 // a head that was just started on its stores would say for a moment that it knows nobody.

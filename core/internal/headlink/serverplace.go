@@ -24,7 +24,9 @@ func (s *Server) decided(a place.Action) {
 	case place.Infeasible:
 		s.say(a.To.Node, linkmsg.TInfeasible, &linkmsg.Infeasible{Client: a.To.Client, Class: a.To.Class, Message: cut(a.Message)})
 	default:
-		s.decidedActor(a)
+		if !s.decidedGroup(a) {
+			s.decidedActor(a)
+		}
 	}
 }
 
@@ -105,7 +107,7 @@ func (c *session) placing(m *wire.Message) (err error) {
 	switch m.Type {
 	case linkmsg.TStock:
 		var t linkmsg.Stock
-		err = linkmsg.Decode("what a node has free", m.Body, linkmsg.MaxPlace, &t)
+		err = linkmsg.Decode("what a node has free", m.Body, linkmsg.MaxStock, &t)
 		heard = true
 		do = func(p *place.Machine, from place.Node) error { return p.Report(from, t.Stock()) }
 	case linkmsg.TWant:
@@ -123,7 +125,7 @@ func (c *session) placing(m *wire.Message) (err error) {
 		}
 	default:
 		var t linkmsg.Settled
-		err = linkmsg.Decode("the end of an offer", m.Body, linkmsg.MaxPlace, &t)
+		err = linkmsg.Decode("the end of an offer", m.Body, linkmsg.MaxStock, &t)
 		do = func(p *place.Machine, from place.Node) error {
 			var stock *resource.Stock
 			if t.Stock != nil {

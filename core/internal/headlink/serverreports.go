@@ -111,6 +111,10 @@ func (s *Server) tell(from uint32, t *linkmsg.Told) error {
 			return fmt.Errorf("process %s is one of node %d", o.ID, o.ID.Node())
 		}
 		s.head.OwnerDied(o.ID)
+	case linkmsg.BundlesPrepared:
+		return s.tellPrepared(from, t)
+	case linkmsg.BundlesKept:
+		return s.tellKept(from, t)
 	case linkmsg.JobEnded:
 		var j linkmsg.JobEnd
 		if err := linkmsg.Decode("a report on a job", t.Body, maxReport, &j); err != nil {

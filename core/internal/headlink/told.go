@@ -113,7 +113,7 @@ func (c *Client) carryOut(told *linkmsg.Told) error {
 		}
 		c.o.Node.EndActor(s.Instance)
 	default:
-		return fmt.Errorf("unknown order %q", told.Kind)
+		return c.bundleOrder(told)
 	}
 	return nil
 }

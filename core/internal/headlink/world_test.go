@@ -18,6 +18,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/headlink"
+	"github.com/eagleray/eagleray/core/internal/packing"
 	"github.com/eagleray/eagleray/core/internal/play"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
@@ -116,6 +117,22 @@ func (n *playedNode) Actors() []record.Instance {
 	return n.has
 }
 
+func (n *playedNode) PrepareBundles(_ ids.Job, b packing.Bundles) {
+	n.note("prepare %v of group %x#%d, ticket %d", b.Index, b.Group[0], b.Epoch, b.Ticket)
+}
+
+func (n *playedNode) OpenBundles(group ids.Group, epoch uint64) {
+	n.note("open group %x#%d", group[0], epoch)
+}
+
+func (n *playedNode) UndoBundles(group ids.Group, ticket uint64) {
+	n.note("undo group %x, ticket %d", group[0], ticket)
+}
+
+func (n *playedNode) DropBundles(group ids.Group) { n.note("drop group %x", group[0]) }
+
+func (n *playedNode) KeptBundles() []packing.Kept { return nil }
+
 func (n *playedNode) NodeIs(r record.Node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -166,6 +183,14 @@ func (d direct) PlaceActor(a record.Actor) { d.playedNode.PlaceActor(a, 0) }
 func (d direct) StopActor(i record.Instance, how head.Stop) {
 	d.playedNode.StopActor(i, how == head.StopDrain)
 }
+
+// noPlace places no groups.
+type noPlace struct{}
+
+func (noPlace) PlaceGroup(record.Group)      {}
+func (noPlace) RetryGroup(ids.Group, uint64) {}
+func (noPlace) OpenGroup(record.Group)       {}
+func (noPlace) DropGroup(record.Group)       {}
 
 // world is a node and its head, which may be another process.
 type world struct {
@@ -220,7 +245,8 @@ func (w *world) startHead(far bool) {
 	if far {
 		placer = p
 		p.server = headlink.NewServer(quiet())
-		p.head, err = head.Open(head.Options{State: p.state, Placer: placer, NowMs: func() int64 { return 1000 }})
+		p.server.Records(p.state.Node)
+		p.head, err = head.Open(head.Options{State: p.state, Placer: placer, Groups: p.server, NowMs: func() int64 { return 1000 }})
 		var h headlink.Head = p.head
 		if w.wrap != nil {
 			h = w.wrap(h)
@@ -233,7 +259,7 @@ func (w *world) startHead(far bool) {
 		ctx, p.cancel = context.WithCancel(context.Background())
 		p.follow.Go(func() { _ = p.server.Follow(ctx, p.state) })
 	} else {
-		p.head, err = head.Open(head.Options{State: p.state, Placer: placer, NowMs: func() int64 { return 1000 }})
+		p.head, err = head.Open(head.Options{State: p.state, Placer: placer, Groups: noPlace{}, NowMs: func() int64 { return 1000 }})
 	}
 	if err != nil {
 		w.t.Fatal(err)

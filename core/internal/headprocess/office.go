@@ -45,7 +45,8 @@ func lead(c *Config, reign *raftstate.Reign, group *headgroup.Group, log *slog.L
 	if err := notePromise(ctx, reign, timing); err != nil {
 		return nil, err
 	}
-	l.head, err = head.Open(head.Options{State: reign, Placer: &nodePlacer{ctx: ctx, reign: reign, server: l.server, state: reign.Member(), log: log}, Log: log})
+	l.server.Records(reign.Member().Node)
+	l.head, err = head.Open(head.Options{State: reign, Placer: &nodePlacer{ctx: ctx, reign: reign, server: l.server, state: reign.Member(), log: log}, Groups: l.server, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}

@@ -10,6 +10,8 @@
 //	queue.go   Queue, the requests of one process in order, with a deadline each
 //	starting.go WhileHeard, how long a program that connects waits
 //	fault.go   Unanswered, what a process is told when the head does not answer
+//	pending.go Pending, the questions of one process that wait for something to happen
+//	groups.go  the questions of processes about placement groups
 //	answers.go the answers to processes that need nothing but the head
 //	keys.go    KeyStore, the key-value store of Go programs
 //	keyrequests.go KeyRequests, the requests of one process about them

@@ -13,6 +13,7 @@ import (
 type Head interface {
 	Reads
 	KeyStore
+	Groups
 
 	// Changes wait until they are committed. When nobody knows whether a change was made, because
 	// its answer is missing, the error is record.ErrMayHaveBeenApplied.

@@ -12,6 +12,8 @@ import (
 // answer, except for record.ErrNotFound, which is one. An empty result without an error says that
 // the cluster has nothing.
 type Reads interface {
+	GroupReads
+
 	Actor(ctx context.Context, id ids.Actor) (record.Actor, error)
 	// ActorsOf returns the actors that match, in order of registration and without Spec and Meta.
 	ActorsOf(ctx context.Context, f record.ActorFilter) ([]record.Actor, error)

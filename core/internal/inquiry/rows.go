@@ -40,10 +40,34 @@ func Actors(ctx context.Context, h Reads) ([]wire.ActorRow, error) {
 		r := wire.ActorRow{
 			ActorID: a.ID[:], JobID: a.Job[:], ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, State: actorStates[a.State], Pid: a.Pid,
 			Detached: a.Detached, Restarts: a.NumRestarts, Resources: a.Resources, Reason: string(a.Cause.Reason), Message: a.Cause.Message,
-			StartedMs: a.StartedMs, EndedMs: a.EndedMs,
+			StartedMs: a.StartedMs, EndedMs: a.EndedMs, Strategy: a.Strategy,
 		}
 		if a.Node != (ids.Node{}) {
 			r.NodeID, r.WorkerID = a.Node[:], a.Worker[:]
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// GroupRows returns all placement groups as the rows of a census.
+func GroupRows(ctx context.Context, h Reads) ([]wire.GroupRow, error) {
+	found, err := h.Groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows []wire.GroupRow
+	for i := range found {
+		g := &found[i]
+		r := wire.GroupRow{
+			GroupID: g.ID[:], JobID: g.Job[:], Name: g.Name, Strategy: g.Strategy, State: string(g.State), Detached: g.Detached,
+			Nodes: make([]string, len(g.Bundles)), CreatedMs: g.CreatedMs, PlacedMs: g.PlacedMs,
+		}
+		for j := range g.Bundles {
+			r.Bundles = append(r.Bundles, wire.GroupBundle{Resources: g.Bundles[j].Resources, Labels: g.Bundles[j].Labels})
+			if n := g.NodeOf(j); n != (ids.Node{}) {
+				r.Nodes[j] = n.String()
+			}
 		}
 		rows = append(rows, r)
 	}

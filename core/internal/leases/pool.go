@@ -66,6 +66,7 @@ type Pool[T, C any] struct {
 type Class[T, C any] struct {
 	ID     uint32        // by which the daemon knows it
 	Name   string        // of the function, for people
+	Where  string        // the scheduling strategy of its tasks
 	Queue  queue.FIFO[T] // tasks that are ready and not sent
 	Leases []*Lease[T, C]
 	Want   int          // how many more leases the daemon was asked for

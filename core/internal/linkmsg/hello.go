@@ -10,11 +10,12 @@ import (
 //
 //	207  the last one that had the version of package wire in it, which was 7
 //	208  a hello says which version of package wire the node's processes speak
+//	209  placement groups: orders and reports about bundles, and bundles in a stock
 //
 // The processes of two nodes also talk to each other through the pipes, with the protocol of package wire, which both ends must have in the same
 // version. The head takes care of that: it brings work to nodes only that fit (package place).
 var (
-	Version    = 208 + len(ahead)
+	Version    = 209 + len(ahead)
 	MinVersion = Version - 1
 )
 

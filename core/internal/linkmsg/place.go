@@ -13,6 +13,9 @@ import (
 // MaxPlace bounds the body of one of these messages, in bytes.
 const MaxPlace = 256 << 10
 
+// MaxStock bounds the body of a message with a Stock, which has the bundles of placement groups that are on the node.
+const MaxStock = 8 << 20
+
 // The bounds of what a Want may ask for.
 const (
 	MaxNeeds  = 65      // choices
@@ -27,23 +30,42 @@ type Stock struct {
 	Totals  map[string]int64    `msgpack:"totals"`
 	Free    map[string]int64    `msgpack:"free"`
 	Devices map[string][]Device `msgpack:"devices"`
+	Bundles []Bundle            `msgpack:"bundles"` // of placement groups
+}
+
+// Bundle is a bundle of a Stock.
+type Bundle struct {
+	Group   string              `msgpack:"group"`
+	Index   int                 `msgpack:"index"`
+	Totals  map[string]int64    `msgpack:"totals"`
+	Free    map[string]int64    `msgpack:"free"`
+	Devices map[string][]Device `msgpack:"devices"`
 }
 
 // Device is one device of a Stock.
 type Device struct {
 	Bytes int64 `msgpack:"bytes"`
 	Free  int64 `msgpack:"free"`
+	Most  int64 `msgpack:"most"` // of a device of a bundle: how much of it the bundle has
 }
 
 // StockOf returns a stock as it travels.
 func StockOf(s resource.Stock) Stock {
-	t := Stock{Totals: s.Totals.Wire(), Free: s.Free.Wire()}
-	for name, devices := range s.Devices {
-		if t.Devices == nil {
-			t.Devices = make(map[string][]Device, len(s.Devices))
-		}
+	t := Stock{Totals: s.Totals.Wire(), Free: s.Free.Wire(), Devices: devicesOf(s.Devices)}
+	for _, b := range s.Bundles {
+		t.Bundles = append(t.Bundles, Bundle{Group: b.ID.Group, Index: b.ID.Index, Totals: b.Totals.Wire(), Free: b.Free.Wire(), Devices: devicesOf(b.Devices)})
+	}
+	return t
+}
+
+func devicesOf(all map[string][]resource.DeviceStock) map[string][]Device {
+	if len(all) == 0 {
+		return nil
+	}
+	t := make(map[string][]Device, len(all))
+	for name, devices := range all {
 		for _, d := range devices {
-			t.Devices[name] = append(t.Devices[name], Device{d.Bytes, int64(d.Free)})
+			t[name] = append(t[name], Device{d.Bytes, int64(d.Free), int64(d.Most)})
 		}
 	}
 	return t
@@ -51,13 +73,24 @@ func StockOf(s resource.Stock) Stock {
 
 // Stock returns the stock that has travelled. resource.Restore checks it.
 func (t *Stock) Stock() resource.Stock {
-	s := resource.Stock{Totals: resource.FromWire(t.Totals), Free: resource.FromWire(t.Free)}
-	for name, devices := range t.Devices {
-		if s.Devices == nil {
-			s.Devices = make(map[string][]resource.DeviceStock, len(t.Devices))
-		}
+	s := resource.Stock{Totals: resource.FromWire(t.Totals), Free: resource.FromWire(t.Free), Devices: stocksOf(t.Devices)}
+	for i := range t.Bundles {
+		b := &t.Bundles[i]
+		s.Bundles = append(s.Bundles, resource.BundleStock{
+			ID: resource.BundleID{Group: b.Group, Index: b.Index}, Totals: resource.FromWire(b.Totals), Free: resource.FromWire(b.Free), Devices: stocksOf(b.Devices),
+		})
+	}
+	return s
+}
+
+func stocksOf(all map[string][]Device) map[string][]resource.DeviceStock {
+	if len(all) == 0 {
+		return nil
+	}
+	s := make(map[string][]resource.DeviceStock, len(all))
+	for name, devices := range all {
 		for _, d := range devices {
-			s.Devices[name] = append(s.Devices[name], resource.DeviceStock{Bytes: d.Bytes, Free: resource.Amount(d.Free)})
+			s[name] = append(s[name], resource.DeviceStock{Bytes: d.Bytes, Free: resource.Amount(d.Free), Most: resource.Amount(d.Most)})
 		}
 	}
 	return s

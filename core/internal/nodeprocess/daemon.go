@@ -17,6 +17,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/client"
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/process"
@@ -90,10 +91,13 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 		n, err := raftstate.Open(raftstate.Options{ID: o.Node.String()})
 		opened <- state{n, err}
 	}()
+	local := &groups.Local{Node: o.Node, Labels: o.Labels}
+	o.Bundles = local
 	d, lock, err := openDaemon(o)
 	if err != nil {
 		return err
 	}
+	local.Event = d.Event
 	d.Serve()
 	parent.Ready(d.SendStore)
 
@@ -102,7 +106,7 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 		d.Close(false)
 		return fmt.Errorf("cluster state: %w", s.err)
 	}
-	h, err := wireHead(d, s.node, o, log)
+	h, err := wireHead(d, local, s.node, o, log)
 	if err == nil {
 		log.Info("serving", "session", dir, "node", o.Node, "name", o.Name, "totals", o.Totals.String(), "arena", o.ArenaBytes)
 		go sessiondir.SweepStale(filepath.Dir(dir))
@@ -151,16 +155,17 @@ func nodeRecord(d *daemon.Daemon, o *daemon.Options) record.Node {
 }
 
 // wireHead starts the head role over the state and registers this node.
-func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.Logger) (*head.Head, error) {
+func wireHead(d *daemon.Daemon, local *groups.Local, n *raftstate.Node, o daemon.Options, log *slog.Logger) (*head.Head, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)
 	defer cancel()
 	if err := n.WaitLeader(ctx); err != nil {
 		return nil, fmt.Errorf("cluster state: %w", err)
 	}
-	h, err := head.Open(head.Options{State: n, Placer: placer{d, n}, Log: log})
+	h, err := head.Open(head.Options{State: n, Placer: placer{d, n}, Groups: local, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
+	local.Head = h
 	if err := h.RegisterNode(ctx, nodeRecord(d, &o)); err != nil {
 		return h, fmt.Errorf("register node: %w", err)
 	}

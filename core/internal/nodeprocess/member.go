@@ -24,6 +24,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/promise"
 	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/internal/releases"
+	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -97,7 +98,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		return nil, err
 	}
 	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Now: alarm.Now, Promise: o.Promise, Log: o.Log})
-	o.Cluster = m.head
+	o.Cluster, o.Bundles = m.head, m.head
 	direct.Prepare()
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
@@ -255,6 +256,32 @@ func (m *member) StopActor(i record.Instance, drain bool) { m.daemon.StopActor(i
 // EndActor implements headlink.Node.
 func (m *member) EndActor(i record.Instance) {
 	m.daemon.EndActor(i, func() { m.head.ActorExited(i, record.Cause{Reason: record.Killed}) })
+}
+
+// PrepareBundles implements headlink.Bundler.
+func (m *member) PrepareBundles(job ids.Job, b sched.Bundles) {
+	m.daemon.Event(func(s *sched.Machine) { s.PrepareBundles(job, b) })
+}
+
+// OpenBundles implements headlink.Bundler.
+func (m *member) OpenBundles(group ids.Group, epoch uint64) {
+	m.daemon.Event(func(s *sched.Machine) { s.CommitBundles(group, epoch) })
+}
+
+// UndoBundles implements headlink.Bundler.
+func (m *member) UndoBundles(group ids.Group, ticket uint64) {
+	m.daemon.Event(func(s *sched.Machine) { s.UnprepareBundles(group, ticket) })
+}
+
+// DropBundles implements headlink.Bundler.
+func (m *member) DropBundles(group ids.Group) {
+	m.daemon.Event(func(s *sched.Machine) { s.DropBundles(group) })
+}
+
+// KeptBundles implements headlink.Bundler.
+func (m *member) KeptBundles() (list []sched.KeptBundles) {
+	m.daemon.Event(func(s *sched.Machine) { list = s.KeptBundles() })
+	return list
 }
 
 // Actors implements headlink.Node.

@@ -1,6 +1,11 @@
 package place
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/resource"
+)
 
 // Action is something that the head must send, in the order given.
 type Action interface {
@@ -44,6 +49,30 @@ type (
 	}
 	// ActorFeasible takes that back.
 	ActorFeasible struct{ ID ActorID }
+	// Prepare asks a node to set bundles of a placement group aside, all or none. It answers with the ticket.
+	Prepare struct {
+		Node Node
+		Bundles
+	}
+	// Unprepare tells a node to drop what it has set aside for an attempt that has failed. It is no error if it has nothing.
+	Unprepare struct {
+		Node   Node
+		Group  ids.Group
+		Ticket Ticket // of the order to set them aside
+	}
+	// GroupPrepared says that all bundles of a group are set aside, and where.
+	GroupPrepared struct {
+		ID    ids.Group
+		Epoch uint64
+		Nodes []Node
+	}
+	// GroupInfeasible says that the nodes of the cluster can never have the bundles of a group.
+	GroupInfeasible struct {
+		ID      ids.Group
+		Message string
+	}
+	// GroupFeasible takes that back.
+	GroupFeasible struct{ ID ids.Group }
 )
 
 func (a Offer) String() string {
@@ -69,6 +98,24 @@ func (a ActorInfeasible) String() string { return fmt.Sprintf("infeasible %s: %s
 
 func (a ActorFeasible) String() string { return fmt.Sprintf("feasible %s", a.ID) }
 
+func (a Prepare) String() string {
+	return fmt.Sprintf("node %d prepares bundles %v of group %x#%d, ticket %d", a.Node, a.Index, a.Group[0], a.Epoch, a.Ticket)
+}
+
+func (a Unprepare) String() string {
+	return fmt.Sprintf("node %d drops what it prepared for group %x, ticket %d", a.Node, a.Group[0], a.Ticket)
+}
+
+func (a GroupPrepared) String() string {
+	return fmt.Sprintf("prepared group %x#%d on %v", a.ID[0], a.Epoch, a.Nodes)
+}
+
+func (a GroupInfeasible) String() string {
+	return fmt.Sprintf("infeasible group %x: %s", a.ID[0], a.Message)
+}
+
+func (a GroupFeasible) String() string { return fmt.Sprintf("feasible group %x", a.ID[0]) }
+
 // String is what traces call an incarnation of an actor.
 func (id ActorID) String() string { return fmt.Sprintf("actor %x#%d", id.Actor[0], id.Incarnation) }
 
@@ -76,3 +123,14 @@ func (a Infeasible) String() string { return fmt.Sprintf("infeasible %s: %s", a.
 
 // String is what traces call a class.
 func (k Key) String() string { return fmt.Sprintf("%d/%d/%d", k.Node, k.Client, k.Class) }
+
+// Bundles is what one node is asked to set aside.
+type Bundles struct {
+	Group  ids.Group
+	Epoch  uint64
+	Job    ids.Job
+	Name   string
+	Index  []int
+	Needs  []resource.Set
+	Ticket Ticket
+}

@@ -3,6 +3,7 @@ package place
 // decide makes all decisions that are possible now, and says them. Afterwards nothing more can be offered until the
 // next event.
 func (m *Machine) decide() {
+	m.decideGroups()
 	m.decideActors()
 	m.judge()
 	m.round++
@@ -93,7 +94,9 @@ func (m *Machine) newTicket() Ticket {
 
 // open enters a ticket in the tables.
 func (m *Machine) open(t *ticket) {
-	t.need.uses++
+	if t.need != nil {
+		t.need.uses++
+	}
 	t.node.tickets = append(t.node.tickets, t)
 	m.tickets[t.id] = t
 	m.expiring = append(m.expiring, t)

@@ -51,6 +51,11 @@
 // withdrawn (WithdrawActor): the node refuses it (ActorRefused), and it goes where there is room. So two nodes never start one
 // incarnation. An actor that no connected node could ever take stays here, and is infeasible when all nodes were heard.
 //
+// # Placement groups
+//
+// A group gets nodes for all of its bundles or for none: groups.go has the order of the steps, grouprecall.go what happens when no node has room. What is said of
+// bundles that are open comes with the stocks of the nodes, so work in a group is placed as all other work.
+//
 // # What is not here yet
 //
 // Labels.
@@ -63,5 +68,6 @@
 //   - a ticket is settled or expires, once;
 //   - no offer goes to a node that is gone, not connected or in doubt, to one that the want's strategy excludes, or unasked to the node that the want is from;
 //   - what is offered of a class never exceeds its level;
-//   - when all is settled, no want stays that fits a node.
+//   - when all is settled, no want stays that fits a node;
+//   - no bundle of a group is asked of two nodes that were not told to drop it, nothing is taken back that may be committed, and no group waits for which there is room.
 package place

@@ -28,6 +28,7 @@ func (m *Machine) NodeUp(id Node) {
 func (m *Machine) NodeSilent(id Node) {
 	if n := m.nodes[id]; n != nil {
 		m.silence(n)
+		m.groupsLose(id)
 		m.decide()
 	}
 }
@@ -44,6 +45,8 @@ func (m *Machine) Suspect(id Node, suspected bool) {
 		for _, d := range m.list {
 			d.remove(n)
 		}
+		m.groupsLose(id)
+		m.decide()
 		return
 	}
 	m.grown(n)
@@ -69,6 +72,7 @@ func (m *Machine) NodeGone(id Node) {
 	m.pauses = slices.DeleteFunc(m.pauses, func(p pause) bool { return p.node == n })
 	delete(m.nodes, id)
 	delete(m.named, n.name)
+	m.groupsLose(id)
 	m.grew = true // what has waited for this node alone may go elsewhere
 	m.slots[n.slot] = nil
 	if n.ledger == nil {
@@ -162,7 +166,7 @@ func (m *Machine) report(id Node, s resource.Stock) error {
 	if n.ledger == nil {
 		m.unheard--
 	}
-	if totals := l.Totals(); n.ledger == nil || !totals.Equal(n.totals) {
+	if totals := l.Plain(); n.ledger == nil || !totals.Equal(n.totals) {
 		n.totals = totals
 		m.shape++
 	}
@@ -173,6 +177,12 @@ func (m *Machine) report(id Node, s resource.Stock) error {
 	n.debitAll()
 	m.grown(n)
 	return nil
+}
+
+// Relabelled says that nodes may have other labels than before, or that these are known now.
+func (m *Machine) Relabelled() {
+	m.grew, m.judgeGroups = true, true
+	m.decide()
 }
 
 // Await holds back the news that wants are infeasible, while nodes are alive of which nothing was heard yet.
@@ -235,7 +245,7 @@ func (m *Machine) Settled(from Node, id Ticket, took int, s *resource.Stock) err
 	case t == nil || t.node.id != from && t.to.Node != from:
 	case t.node.id == from:
 		m.close(t)
-		if took < t.n && s != nil {
+		if took < t.n && s != nil && t.need != nil {
 			m.pause(t.node, t.need)
 		}
 		if w := m.wants[t.to]; w != nil && w.given != nil {
@@ -264,6 +274,9 @@ func (m *Machine) Advance(now time.Duration) {
 	if m.lookAt > 0 && m.lookAt <= m.now {
 		m.lookAt, m.grew = 0, true
 	}
+	if m.groupsAt > 0 && m.groupsAt <= m.now {
+		m.tryGroups()
+	}
 	for len(m.pauses) > 0 && m.pauses[0].ends <= m.now {
 		p := m.pauses[0]
 		m.pauses = m.pauses[1:]
@@ -290,8 +303,10 @@ func (m *Machine) Next() (at time.Duration, ok bool) {
 	if m.lookAt > 0 && (!ok || m.lookAt < at) {
 		at, ok = m.lookAt, true
 	}
-	if m.recallAt > 0 && (!ok || m.recallAt < at) {
-		at, ok = m.recallAt, true
+	for _, t := range []time.Duration{m.recallAt, m.groupsAt, m.groupRecallAt} {
+		if t > 0 && (!ok || t < at) {
+			at, ok = t, true
+		}
 	}
 	return at, ok
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eagleray/eagleray/core/internal/packing"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/strategy"
 )
@@ -21,6 +22,7 @@ func (m *Machine) judge() {
 		return
 	}
 	m.judgeHomeless()
+	m.judgeWaitingGroups()
 	list := m.unjudged
 	if m.judgeAll || m.judged != m.shape {
 		m.judgeAll, m.judged = false, m.shape
@@ -33,7 +35,7 @@ func (m *Machine) judge() {
 	m.unjudged = nil
 	for _, w := range list {
 		switch {
-		case w.level == 0:
+		case w.level == 0, w.strategy.Kind == strategy.Group: // whoever follows the group says that it is of no use
 		case slices.ContainsFunc(w.needs, func(d *need) bool { return m.canEver(w.strategy, d) }):
 			w.told = false
 		case !w.told:
@@ -82,6 +84,7 @@ func (m *Machine) judgeHomeless() {
 				a.told = false
 				m.emit(ActorFeasible{a.ID})
 			}
+		case a.Strategy.Kind == strategy.Group: // its head ends it with the group
 		case !a.told && (!a.Wait || mustRunOn(a.Strategy)):
 			m.refuseActor(a)
 		}
@@ -164,4 +167,54 @@ func (m *Machine) Largest() resource.Set {
 		}
 	}
 	return most
+}
+
+// judgeWaitingGroups says which groups are infeasible and were not called so before.
+func (m *Machine) judgeWaitingGroups() {
+	if !m.judgeGroups && m.judged == m.shape {
+		return
+	}
+	m.judgeGroups = false
+	for _, g := range m.waitingGroups {
+		could := m.couldGroup(g)
+		switch {
+		case could && g.told:
+			g.told = false
+			m.emit(GroupFeasible{g.ID})
+		case !could && !g.told && !g.Wait:
+			g.told = true
+			m.emit(GroupInfeasible{g.ID, packing.Why(g.Name, g.Strategy, g.Bundles, m.Largest(), m.lacksLabels(g))})
+		}
+	}
+}
+
+// couldGroup reports whether the nodes, silent ones included, could have the bundles of a group if all were free.
+func (m *Machine) couldGroup(g *group) bool {
+	var nodes []packing.Node
+	var slots []*node
+	for _, n := range m.slots {
+		if n == nil || n.ledger == nil {
+			continue
+		}
+		p := packing.Node{Ledger: n.ledger}
+		for _, at := range g.At {
+			if at == n.id {
+				p.Here++
+			}
+		}
+		nodes, slots = append(nodes, p), append(slots, n)
+	}
+	missing, _ := m.missing(g, slots)
+	return packing.Could(g.Strategy, missing, nodes)
+}
+
+// lacksLabels says in words which bundles ask for labels that no living node has.
+func (m *Machine) lacksLabels(g *group) (list []string) {
+	for i, asks := range g.Asks {
+		if asks == "" || g.At[i] != 0 || slices.ContainsFunc(m.slots, func(n *node) bool { return n != nil && n.ledger != nil && g.Allows(i, n.id) }) {
+			continue
+		}
+		list = append(list, fmt.Sprintf("bundle %d asks for a node with the labels %s, and no node that is alive has them", i, asks))
+	}
+	return list
 }

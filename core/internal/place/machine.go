@@ -97,15 +97,22 @@ type Machine struct {
 	fresh      []*ticket // of the decision that is being made
 
 	// Actors that no node has begun to start.
-	actors      map[ActorID]*actor
-	ordered     []*actor                // those that a node was told to start, in that order
-	orders      map[Ticket]*actor       // the same by their tickets
-	homeless    []*actor                // the others, in order
-	judgeActors bool                    // some of them were not judged
-	spread      map[string]map[Node]int // of SPREAD: how many actors of a class each node got, by the class's name
-	grew        bool                    // some node may have more room than when actors were decided last
-	lookAt      time.Duration           // when actors are to be decided although nothing happens; 0: never
-	recallAt    time.Duration           // when some want's recallAt may have come; 0: never
+	actors        map[ActorID]*actor
+	ordered       []*actor                // those that a node was told to start, in that order
+	orders        map[Ticket]*actor       // the same by their tickets
+	homeless      []*actor                // the others, in order
+	judgeActors   bool                    // some of them were not judged
+	groups        map[ids.Group]*group    // that need nodes
+	waitingGroups []*group                // those of which no node was asked, the oldest first
+	judgeGroups   bool                    // some of them were not judged
+	groupTurn     uint64                  // the order of the last one that was looked at, when there were many
+	groupsLeft    int                     // how many of them were not looked at since some node may have more room
+	groupsAt      time.Duration           // when these are looked at; 0: never
+	groupRecallAt time.Duration           // when some group's recallAt may have come; 0: never
+	spread        map[string]map[Node]int // of SPREAD: how many actors of a class each node got, by the class's name
+	grew          bool                    // some node may have more room than when actors were decided last
+	lookAt        time.Duration           // when actors are to be decided although nothing happens; 0: never
+	recallAt      time.Duration           // when some want's recallAt may have come; 0: never
 }
 
 // node is one node of the cluster. Its row stays while it is silent.
@@ -196,7 +203,9 @@ type turn struct {
 type ticket struct {
 	id     Ticket
 	to     Key
-	actor  *actor // for which it is; nil: it is an offer
+	actor  *actor         // for which it is; nil: it is an offer, or for a group
+	group  *group         // for whose bundles it is
+	sets   []resource.Set // what these need, one allocation each
 	node   *node
 	need   *need
 	choice int
@@ -228,7 +237,7 @@ func New(o Options) *Machine {
 		o: o, nextTicket: max(o.FirstTicket, 1),
 		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), dead: make(map[ids.Node]bool), deadAt: make(map[Node]bool), spread: make(map[string]map[Node]int), wants: make(map[Key]*want), needs: make(map[needKey]*need),
 		turns: make(map[who]*turn), tickets: make(map[Ticket]*ticket),
-		actors: make(map[ActorID]*actor), orders: make(map[Ticket]*actor),
+		actors: make(map[ActorID]*actor), orders: make(map[Ticket]*actor), groups: make(map[ids.Group]*group),
 	}
 }
 
@@ -243,5 +252,5 @@ func (m *Machine) emit(a Action) { m.actions = append(m.actions, a) }
 
 // Sizes are how many entries the tables have, by name.
 func (m *Machine) Sizes() map[string]int {
-	return map[string]int{"nodes": len(m.nodes), "wants": len(m.wants), "needs": len(m.needs), "tickets": len(m.tickets), "turns": len(m.turns), "actors": len(m.actors)}
+	return map[string]int{"nodes": len(m.nodes), "wants": len(m.wants), "needs": len(m.needs), "tickets": len(m.tickets), "turns": len(m.turns), "actors": len(m.actors), "groups": len(m.groups)}
 }

@@ -89,7 +89,9 @@ func (m *Machine) close(t *ticket) {
 		}
 		n.debitAll()
 	}
-	m.release(t.need)
+	if t.need != nil {
+		m.release(t.need)
+	}
 	m.grown(n)
 }
 
@@ -106,6 +108,10 @@ func (t *ticket) undebit() {
 func (n *node) debitAll() {
 	n.short = false
 	for _, t := range n.tickets {
+		if t.group != nil {
+			n.short = !t.debitSets() || n.short
+			continue
+		}
 		for range t.n {
 			a, ok := n.ledger.Acquire(t.need.set)
 			if !ok {

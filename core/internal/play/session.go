@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -61,6 +62,8 @@ func start(t testing.TB, cpus int64, change func(*daemon.Options), behind func(d
 		Log: slog.New(slog.DiscardHandler), ArenaBytes: 100 << 20, CPUs: int(cpus), Hostname: "here", Address: "192.0.2.1", Labels: map[string]string{"zone": "a"}, IsHead: true,
 	}
 	change(&o)
+	local := &groups.Local{Node: o.Node, Labels: o.Labels}
+	o.Bundles = local
 	if s.D, err = daemon.Open(o); err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +71,11 @@ func start(t testing.TB, cpus int64, change func(*daemon.Options), behind func(d
 	if s.state, err = raftstate.Open(raftstate.Options{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	if s.head, err = head.Open(head.Options{State: s.state, Placer: placer{s.D}}); err != nil {
+	local.Event = s.D.Event
+	if s.head, err = head.Open(head.Options{State: s.state, Placer: placer{s.D}, Groups: local}); err != nil {
 		t.Fatal(err)
 	}
+	local.Head = s.head
 	t.Cleanup(s.End)
 	ctx, cancel := context.WithTimeout(context.Background(), Limit)
 	defer cancel()

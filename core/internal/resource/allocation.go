@@ -28,9 +28,28 @@ func (a *Allocation) Resources() Set { return a.need.Clone() }
 func (a *Allocation) Blocked() bool { return a.blocked }
 
 // Frees returns what its end gives back, at least: of a GPU both the part and
-// the bytes, whichever was asked for.
+// the bytes, whichever was asked for. The CPU of a blocked task is given back already. What comes back to a bundle has the names by which work asks
+// for it there.
 func (a *Allocation) Frees() Set {
+	s := a.frees()
+	b := a.ledger.in
+	if b == nil {
+		return s
+	}
+	out := make(Set, 2*len(s))
+	for _, suffix := range []string{b.id.suffix(), b.id.group()} {
+		for name, n := range s {
+			out[name+suffix] = n
+		}
+	}
+	return out
+}
+
+func (a *Allocation) frees() Set {
 	s := a.need.Clone()
+	if a.blocked {
+		delete(s, CPU)
+	}
 	if a.shares[GPU] == nil {
 		return s
 	}

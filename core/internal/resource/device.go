@@ -22,11 +22,12 @@ type device struct {
 	bytes int64 // m
 	known bool
 	free  Amount // grains
+	most  Amount // grains that the ledger may give out: all of them, or in a bundle the part that the bundle has
 }
 
-func newDevice(id string) device { return device{id: id, bytes: 1, free: Unit} }
+func newDevice(id string) device { return device{id: id, bytes: 1, free: Unit, most: Unit} }
 
-func (d *device) size() Amount { return Amount(d.bytes) * Unit }
+func (d *device) size() Amount { return d.most }
 
 // part is how much of it is free, rounded down to 1/10000.
 func (d *device) part() Amount { return d.free / Amount(d.bytes) }
@@ -166,7 +167,7 @@ func setMemory(devices []device, bytes map[string]int64) error {
 			return fmt.Errorf("the memory of %s %q: %d bytes, a node has at most %d in all", GPU, d.id, m, MaxBytes)
 		}
 		sum += m
-		d.bytes, d.known, d.free = m, true, Amount(m)*Unit
+		d.bytes, d.known, d.free, d.most = m, true, Amount(m)*Unit, Amount(m)*Unit
 	}
 	for id := range bytes {
 		if !there[id] {

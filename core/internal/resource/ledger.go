@@ -3,6 +3,7 @@ package resource
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Ledger is what one node has and what of it is free.
@@ -12,6 +13,10 @@ type Ledger struct {
 	devices map[string][]device // of device-like resources
 	held    map[*Allocation]struct{}
 	changes uint64 // see Changes
+
+	bundles map[string]*bundle   // by their suffixes
+	groups  map[string][]*bundle // those that are open, by the suffixes of their groups, in order
+	in      *bundle              // of which this is the ledger; nil for that of a node
 }
 
 // NewLedger returns a ledger with everything free. devices lists the ids of
@@ -63,33 +68,50 @@ func (l *Ledger) SetGPUMemory(bytes map[string]int64) error {
 		return err
 	}
 	for i, was := range l.devices[GPU] {
-		d := &devices[i]
-		if d.bytes == was.bytes {
-			d.free = was.free
-			continue
-		}
-		if was.known {
+		if d := devices[i]; was.known && d.bytes != was.bytes {
 			return fmt.Errorf("the memory of %s %q is known already: %d bytes", GPU, d.id, was.bytes)
 		}
-		d.free = was.free * Amount(d.bytes)
-		for a := range l.held {
-			for j, s := range a.shares[GPU] {
-				if s.index == i {
-					a.shares[GPU][j].grains = s.grains * Amount(d.bytes)
+	}
+	l.learn(bytes)
+	for _, b := range l.bundles {
+		if b.inner != nil {
+			b.inner.learn(bytes)
+		}
+	}
+	return nil
+}
+
+// learn notes the memory of the GPUs of which it was not known. What is in use of them keeps the part that is used.
+func (l *Ledger) learn(bytes map[string]int64) {
+	delete(l.totals, GPUMemory)
+	for i := range l.devices[GPU] {
+		d := &l.devices[GPU][i]
+		if m, given := bytes[d.id]; given && !d.known {
+			d.bytes, d.known = m, true
+			d.free *= Amount(m)
+			d.most *= Amount(m)
+			for a := range l.held {
+				for j, s := range a.shares[GPU] {
+					if s.index == i {
+						a.shares[GPU][j].grains *= Amount(m)
+					}
 				}
 			}
 		}
-	}
-	l.changes++
-	copy(l.devices[GPU], devices)
-	delete(l.totals, GPUMemory)
-	for _, d := range devices {
 		if d.known {
 			l.totals[GPUMemory] += d.size()
 		}
 	}
+	l.changed()
 	l.count()
-	return nil
+}
+
+// changed counts a change.
+func (l *Ledger) changed() {
+	l.changes++
+	if l.in != nil {
+		l.in.outer.changes++
+	}
 }
 
 // LargestGPU returns the bytes of the GPU with the most memory, 0 where none is known.
@@ -137,14 +159,59 @@ func (l *Ledger) count() {
 	}
 }
 
-// Totals returns a copy of what the node has.
-func (l *Ledger) Totals() Set { return l.totals.Clone() }
+// Totals returns a copy of what the node has, with what is set aside in bundles by its own names, too.
+func (l *Ledger) Totals() Set {
+	return l.addBundles(l.totals.Clone(), func(inner *Ledger) Set { return inner.totals })
+}
 
-// Free returns a copy of what is free now; CPU may be negative.
-func (l *Ledger) Free() Set { return l.free.Clone() }
+// Plain returns a copy of what the node has, without the names that bundles have.
+func (l *Ledger) Plain() Set { return l.totals.Clone() }
+
+// Idle returns a ledger of the same node of which nothing is taken.
+func (l *Ledger) Idle() *Ledger {
+	idle := &Ledger{totals: l.totals.Clone(), free: l.totals.Clone(), devices: make(map[string][]device, len(l.devices)), held: make(map[*Allocation]struct{})}
+	for name, devices := range l.devices {
+		for _, d := range devices {
+			d.free = d.most
+			idle.devices[name] = append(idle.devices[name], d)
+		}
+	}
+	return idle
+}
+
+// Emptied returns a ledger of the same node of which nothing is taken but what its open bundles have. On which devices these are may differ.
+func (l *Ledger) Emptied() *Ledger {
+	idle := l.Idle()
+	for _, suffix := range sortedNames(l.bundles) {
+		inner := l.bundles[suffix].inner
+		if inner == nil {
+			continue
+		}
+		rest := inner.totals.Clone()
+		delete(rest, Marker)
+		delete(rest, GPUMemory)
+		for _, name := range sortedNames(inner.devices) {
+			delete(rest, name)
+			for i := range inner.devices[name] {
+				d := &inner.devices[name][i]
+				idle.acquire(Set{name: (d.most + Amount(d.bytes) - 1) / Amount(d.bytes)})
+			}
+		}
+		idle.acquire(rest)
+	}
+	return idle
+}
+
+// Free returns a copy of what is free now, as Totals does; CPU may be negative.
+func (l *Ledger) Free() Set {
+	return l.addBundles(l.free.Clone(), func(inner *Ledger) Set { return inner.free })
+}
 
 // CanEver reports whether need fits an idle node, and if not, what is short.
 func (l *Ledger) CanEver(need Set) (why string, ok bool) {
+	if inside, id, asks := Outside(need); asks {
+		return l.canEverWithin(need, inside, id)
+	}
 	rest := need.Clone()
 	for _, name := range l.asked(need) {
 		if why = askOf(need, name).shortOf(name, l.devices[name]); why != "" {
@@ -156,6 +223,20 @@ func (l *Ledger) CanEver(need Set) (why string, ok bool) {
 		why = join(short, why)
 	}
 	return why, why == ""
+}
+
+// canEverWithin is CanEver for what asks something of a bundle.
+func (l *Ledger) canEverWithin(need, inside Set, id BundleID) (why string, ok bool) {
+	if l.Could(need) {
+		return "", true
+	}
+	for _, suffix := range sortedNames(l.bundles) {
+		if b := l.bundles[suffix]; b.inner != nil && b.id.Group == id.Group && (id.Index < 0 || b.id.Index == id.Index) {
+			why, _ = b.inner.CanEver(inside)
+			return strings.ReplaceAll(why, "the cluster", b.id.String()), false
+		}
+	}
+	return id.String() + " is not on this node", false
 }
 
 // asked lists the device-like resources that need names, sorted; bytes of
@@ -183,6 +264,13 @@ func join(a, b string) string {
 
 // Fits reports whether Acquire would succeed now.
 func (l *Ledger) Fits(need Set) bool {
+	if inner, _, asks := l.within(need, (*Ledger).fits); asks {
+		return inner != nil
+	}
+	return l.fits(need)
+}
+
+func (l *Ledger) fits(need Set) bool {
 	if !need.Fits(l.free) {
 		return false
 	}
@@ -200,7 +288,16 @@ func (l *Ledger) Fits(need Set) bool {
 // devices must have so much memory each, and of a fraction and bytes the larger
 // counts.
 func (l *Ledger) Acquire(need Set) (*Allocation, bool) {
-	if !l.Fits(need) {
+	if inner, inside, asks := l.within(need, (*Ledger).fits); inner != nil {
+		return inner.acquire(inside)
+	} else if asks {
+		return nil, false
+	}
+	return l.acquire(need)
+}
+
+func (l *Ledger) acquire(need Set) (*Allocation, bool) {
+	if !l.fits(need) {
 		return nil, false
 	}
 	a := &Allocation{need: make(Set, len(need)), ledger: l}
@@ -217,7 +314,7 @@ func (l *Ledger) Acquire(need Set) (*Allocation, bool) {
 			a.shares[name] = want.take(devices)
 		}
 	}
-	l.changes++
+	l.changed()
 	l.free.Sub(a.need)
 	if a.shares[GPU] != nil {
 		l.count()
@@ -229,11 +326,16 @@ func (l *Ledger) Acquire(need Set) (*Allocation, bool) {
 // Release gives an allocation back. A second release, or one of another
 // ledger's allocation, does nothing.
 func (l *Ledger) Release(a *Allocation) {
+	if b := l.bundleOf(a); b != nil {
+		b.inner.Release(a)
+		b.endIfUnused()
+		return
+	}
 	if _, ok := l.held[a]; !ok {
 		return
 	}
 	delete(l.held, a)
-	l.changes++
+	l.changed()
 	for name, amount := range a.need {
 		if name != CPU || !a.blocked {
 			l.free[name] += amount
@@ -251,6 +353,10 @@ func (l *Ledger) Release(a *Allocation) {
 
 // BlockCPU gives the allocation's CPU back while its task waits.
 func (l *Ledger) BlockCPU(a *Allocation) {
+	if b := l.bundleOf(a); b != nil {
+		b.inner.BlockCPU(a)
+		return
+	}
 	if _, ok := l.held[a]; !ok || a.blocked {
 		return
 	}
@@ -261,6 +367,10 @@ func (l *Ledger) BlockCPU(a *Allocation) {
 // UnblockCPU takes the CPU back at once, even when others have it by now: the
 // balance may become negative, and nothing that needs CPU fits until it is not.
 func (l *Ledger) UnblockCPU(a *Allocation) {
+	if b := l.bundleOf(a); b != nil {
+		b.inner.UnblockCPU(a)
+		return
+	}
 	if _, ok := l.held[a]; !ok || !a.blocked {
 		return
 	}
@@ -270,7 +380,7 @@ func (l *Ledger) UnblockCPU(a *Allocation) {
 
 func (l *Ledger) giveCPU(a Amount) {
 	if a != 0 {
-		l.changes++
+		l.changed()
 		l.free[CPU] += a
 	}
 }

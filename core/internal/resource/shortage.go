@@ -72,7 +72,7 @@ func nearest(name string, totals Set) string {
 
 // isCommon reports whether a resource is one that every node has, or its type's.
 func isCommon(name string) bool {
-	return name == CPU || name == "memory" || name == GPUMemory || name == "object_store_memory" || strings.HasPrefix(name, "node:") || strings.HasPrefix(name, TypePrefix)
+	return name == CPU || name == Marker || name == "memory" || name == GPUMemory || name == "object_store_memory" || strings.HasPrefix(name, "node:") || strings.HasPrefix(name, TypePrefix)
 }
 
 func listed(names []string) string {

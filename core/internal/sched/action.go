@@ -8,6 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/packing"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/strategy"
 )
@@ -101,6 +102,10 @@ type (
 		Home     bool     // the head may offer this node, too
 		Near     []uint32 // nodes that hold large arguments
 	}
+	// FollowGroup asks to say when a placement group is of no use for what waits for it, with GroupFails and GroupWaits.
+	FollowGroup struct{ Group ids.Group }
+	// BundlesPrepared says that bundles of a placement group are set aside, or that they are not and are not waited for any more.
+	BundlesPrepared = packing.Prepared
 	// Refused tells a guest that it gets so many leases less than it wants.
 	Refused struct {
 		Client ClientID
@@ -209,3 +214,5 @@ func devicesKey(a *resource.Allocation) string {
 	}
 	return s
 }
+
+func (a FollowGroup) String() string { return fmt.Sprintf("follow group %s", a.Group) }

@@ -4,14 +4,16 @@ import "time"
 
 // Advance tells the time since the machine's start.
 func (m *Machine) Advance(now time.Duration) {
-	opened := m.alternativesOpenBy(now) || m.headIsLate(now) || m.guestsLate(now)
+	changed := m.alternativesOpenBy(now) || m.headIsLate(now) || m.guestsLate(now)
 	if now > m.now {
 		m.now = now
 	}
 	m.expireIdle()
 	m.stopUnneeded()
+	changed = m.refuseBundles() || changed // what they have claimed is for others
+	m.stopDropped()
 	m.trim()
-	if at, ok := m.claimEnds(); opened || ok && m.now >= at {
+	if at, ok := m.claimEnds(); changed || ok && m.now >= at {
 		m.reschedule()
 		return
 	}
@@ -41,11 +43,14 @@ func (m *Machine) Next() (time.Duration, bool) {
 			sooner(at)
 		}
 	}
+	for _, w := range m.dropped {
+		sooner(w.dropAt)
+	}
 	for _, d := range m.waiting {
 		if t := d.since + RecallAfter; t > m.now {
 			sooner(t)
 		}
-		if d.client.guest {
+		if d.client.guest || d.bundles != nil && d.bundles.For > 0 {
 			sooner(d.stays)
 		}
 		if d.room && m.headDecides(d) {

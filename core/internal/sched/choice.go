@@ -107,10 +107,7 @@ func (m *Machine) fitsSoon(need resource.Set) bool {
 	then := free.Clone()
 	short := false
 	for w := range m.leaving() {
-		held := w.hold.Resources()
-		if w.blocked {
-			delete(held, resource.CPU)
-		}
+		held := w.hold.Frees()
 		short = short || helps(held, need, free)
 		then.Add(held)
 	}

@@ -42,6 +42,9 @@ func (m *Machine) reviewClaim() {
 
 // fitsAny reports whether a choice of d, which waits, is free.
 func (m *Machine) fitsAny(d *demand) bool {
+	if d.bundles != nil {
+		return m.bundlesFit(d.bundles)
+	}
 	return slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return m.ledger.Fits(c.Need) })
 }
 

@@ -63,6 +63,11 @@
 // (guests.go). For some classes the head decides also where this node has room (where.go). Without that option no decision is
 // different, but that a class fails which must run on another node.
 //
+// # Placement groups
+//
+// Parts of the node are set aside for bundles of placement groups (bundles.go). Work in a group takes what it needs of a bundle, and waits without a word while
+// there is none (groups.go).
+//
 // # Invariants
 //
 // The property test holds these:
@@ -75,6 +80,7 @@
 //   - whatever a worker serves after its first lease has the same devices;
 //   - no want stays unserved while its resources and an idle worker are free, unless
 //     another want claims them;
+//   - what is held in a bundle and free there adds up to what was set aside; nothing is used for long of a bundle that was dropped;
 //   - in a cluster, no want of a guest waits for resources, a ticket is settled once, and the head knows how
 //     much overflows.
 package sched

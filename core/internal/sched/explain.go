@@ -10,6 +10,9 @@ import (
 
 // whyInfeasible explains why an idle node could not serve d, "" when it could.
 func (m *Machine) whyInfeasible(d *demand, name string) string {
+	if m.awaitsGroup(d.class.Need) {
+		return ""
+	}
 	why, ok := m.ledger.CanEver(d.class.Need)
 	rest, possible := m.whyAlternativesInfeasible(d)
 	if ok || possible {
@@ -19,9 +22,21 @@ func (m *Machine) whyInfeasible(d *demand, name string) string {
 	if d.isActor() {
 		kind, change = "actor", "the actor's resources"
 	}
+	if inside, id, asks := outside(d.class.Need); asks {
+		return fmt.Sprintf("%s %s needs %s in %s, which can never give it (%s)%s. Lower %s, or make a placement group with larger bundles.", kind, name, inside, id, why, rest, change)
+	}
 	totals := m.ledger.Totals()
 	return fmt.Sprintf("%s %s needs %s but the cluster has at most %s (%s)%s. Lower %s, declare more in init(num_cpus=…, num_gpus=…, resources={…}), or wait for a larger cluster with init(infeasible=\"wait\").",
 		kind, name, d.class.Need, readable(totals, d.class.Need), why, rest, change)
+}
+
+// outside is resource.Outside for texts: without the marker of bundles.
+func outside(need resource.Set) (inside resource.Set, id resource.BundleID, asks bool) {
+	inside, id, asks = resource.Outside(need)
+	if asks {
+		delete(inside, resource.Marker)
+	}
+	return inside, id, asks
 }
 
 // readable leaves out the totals that say nothing about the need: byte counts
@@ -67,6 +82,9 @@ func (m *Machine) explain(d *demand) string {
 	}
 	if len(d.choices) > 1 {
 		return m.explainChoices(d)
+	}
+	if inside, id, asks := outside(d.class.Need); asks && m.awaitsGroup(d.class.Need) {
+		return fmt.Sprintf("it needs %s in %s, which is not ready on this node", inside, id)
 	}
 	if m.o.Cluster && !d.isActor() && m.namesOther(d) {
 		return fmt.Sprintf("it needs %s on node %s, which has no room for it", d.class.Need, d.class.Strategy.Node)

@@ -78,6 +78,10 @@ func (m *Machine) releaseHold(w *worker) {
 		m.cpuLess--
 	}
 	w.hold, w.cpuLess = nil, false
+	if w.dropAt > 0 { // the worker has left the bundle in time
+		w.dropAt = 0
+		m.dropped = slices.DeleteFunc(m.dropped, func(o *worker) bool { return o == w })
+	}
 }
 
 // unblock takes the CPU of a worker again whose task waited.

@@ -63,8 +63,11 @@ type Machine struct {
 	waiting []*demand           // all demands with a want that is not reserved, in order of since
 	pools   []*pool             // in order of creation
 
-	overflowing []*demand // those that the head may have been told of
-	company     bool      // other nodes are alive
+	bundles     map[ids.Group][]*bundles // of placement groups
+	groups      map[ids.Group]*groupRow  // in which classes run, and that are followed
+	dropped     []*worker                // that have leases in dropped bundles
+	overflowing []*demand                // those that the head may have been told of
+	company     bool                     // other nodes are alive
 
 	starting      int // workers ordered and not ready
 	cpuLess       int // unblocked leases without CPU
@@ -92,6 +95,8 @@ func New(o Options) *Machine {
 		workers: make(map[WorkerID]*worker),
 		leases:  make(map[LeaseID]*lease),
 		actors:  make(map[ActorID]*demand),
+		bundles: make(map[ids.Group][]*bundles),
+		groups:  make(map[ids.Group]*groupRow),
 	}
 }
 
@@ -161,6 +166,7 @@ type demand struct {
 	waits      bool          // is in Machine.waiting
 	dropped    bool          // its client or job is gone
 	retired    bool          // nothing of it is wanted any more
+	bundles    *bundles      // it stands for these
 }
 
 // actorWant is one waiting actor.
@@ -228,6 +234,7 @@ type worker struct {
 	devices   string // the devices that its process has seen; "" if none
 	used      bool   // was given to a lease or an actor
 	idleSince time.Duration
+	dropAt    time.Duration // when it is ended because its bundle was dropped; 0: it is not
 	leaves    bool          // it is workerEnding, or it is known that its process ends
 	endSince  time.Duration // since when
 }

@@ -142,8 +142,10 @@ func (m *Machine) Infeasible(id ClientID, class ClassID, why string) {
 }
 
 // fail drops the wants of d that have no resources, for good.
-func (m *Machine) fail(d *demand, why string) {
+func (m *Machine) fail(d *demand, why string) { m.failAs(d, fault.TaskUnschedulable, why) }
+
+func (m *Machine) failAs(d *demand, code fault.Code, why string) {
 	d.want = len(d.reserved)
 	m.updateWaiting(d)
-	m.emit(ClassFailed{d.client.id, d.class.ID, fault.TaskUnschedulable, why})
+	m.emit(ClassFailed{d.client.id, d.class.ID, code, why})
 }

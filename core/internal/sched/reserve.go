@@ -9,7 +9,7 @@ import (
 
 // failInfeasible fails a class that even an idle node could not serve.
 func (m *Machine) failInfeasible(d *demand) {
-	if m.failUnreachable(d) || m.o.WaitForFit || m.o.Cluster { // in a cluster the head says it
+	if m.failInGroup(d) || m.failUnreachable(d) || m.o.WaitForFit || m.o.Cluster { // in a cluster the head says it
 		return
 	}
 	if why := m.whyInfeasible(d, d.class.Name); why != "" {
@@ -41,6 +41,10 @@ func (m *Machine) reserve() {
 		}
 		best.allowed = max(0, best.allowed-1)
 		best.served, best.client.served, best.client.job.served = m.turn, m.turn, m.turn
+		if best.bundles != nil {
+			m.prepared(best)
+			continue
+		}
 		r := &reservation{demand: best, choice: choice}
 		c := best.choices[choice]
 		if best.isActor() {
@@ -79,6 +83,9 @@ func (m *Machine) take(need resource.Set) *resource.Allocation {
 
 // fits reports whether need, which is one of d's choices, is free.
 func (m *Machine) fits(d *demand, need resource.Set) bool {
+	if d.bundles != nil {
+		return m.bundlesFit(d.bundles)
+	}
 	if isCPULess(d, need) && m.cpuLess >= MaxCPULess {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/strategy"
@@ -98,7 +99,42 @@ func (s *interpreter) do(e *script.Event) []string {
 		}
 	case "actor":
 		ticket, _ := e.OptionNumber("ticket")
-		m.PlaceActor(actorNumber(e.Int(0)), ids.JobOf(uint32(e.Int(1))), s.class(0, e), need(s.t, e.Option("run")), uint64(ticket))
+		c, run := s.class(0, e), need(s.t, e.Option("run"))
+		if g := c.Strategy; g.Kind == strategy.Group {
+			run = resource.InBundle(run, resource.BundleID{Group: g.Group.String(), Index: g.Bundle})
+		}
+		m.PlaceActor(actorNumber(e.Int(0)), ids.JobOf(uint32(e.Int(1))), c, run, uint64(ticket))
+	case "prepare": // prepare GROUP JOB needs=CPU:1|CPU:2 index=… epoch=… ticket=… for=MS
+		b := Bundles{Group: groupNumber(e.Int(0)), Name: fmt.Sprintf("group %d", e.Int(0)), Epoch: 1}
+		for i, text := range strings.Split(e.Option("needs"), "|") {
+			b.Index, b.Needs = append(b.Index, i), append(b.Needs, need(s.t, text))
+		}
+		for i, text := range e.List(e.Option("index")) {
+			b.Index[i], _ = strconv.Atoi(text)
+		}
+		if epoch, there := e.OptionNumber("epoch"); there {
+			b.Epoch = uint64(epoch)
+		}
+		ticket, _ := e.OptionNumber("ticket")
+		ms, _ := e.OptionNumber("for")
+		b.Ticket, b.For = uint64(ticket), time.Duration(ms)*time.Millisecond
+		m.PrepareBundles(ids.JobOf(uint32(e.Int(1))), b)
+	case "commit": // commit GROUP EPOCH
+		m.CommitBundles(groupNumber(e.Int(0)), uint64(e.Int(1)))
+	case "undo": // undo GROUP TICKET
+		m.UnprepareBundles(groupNumber(e.Int(0)), uint64(e.Int(1)))
+	case "drop":
+		m.DropBundles(groupNumber(e.Int(0)))
+	case "kept":
+		var lines []string
+		for _, k := range m.KeptBundles() {
+			lines = append(lines, fmt.Sprintf("of group %d#%d, ticket %d, bundle %d and others, open: %v", k.Group[0], k.Epoch, k.Ticket, k.Index, k.Open))
+		}
+		return lines
+	case "groupwaits":
+		m.GroupWaits(groupNumber(e.Int(0)))
+	case "groupfails": // groupfails GROUP removed|unschedulable
+		m.GroupFails(groupNumber(e.Int(0)), fault.Code("placement_group_"+e.Word(1)), "as the head says")
 	case "cancel":
 		m.CancelActor(actorNumber(e.Int(0)))
 	case "time":
@@ -169,6 +205,14 @@ func (s *interpreter) class(id ClassID, e *script.Event) Class {
 	case "":
 	case "spread":
 		c.Strategy.Kind = strategy.Spread
+	case "group": // on=group:GROUP:INDEX
+		var group int
+		c.Strategy.Kind = strategy.Group
+		if _, err := fmt.Sscanf(e.Option("on"), "group:%d:%d", &group, &c.Strategy.Bundle); err != nil {
+			s.t.Fatal(err)
+		}
+		c.Strategy.Group = groupNumber(group)
+		c.Need = resource.InBundle(c.Need, resource.BundleID{Group: c.Strategy.Group.String(), Index: c.Strategy.Bundle})
 	default:
 		n, err := strconv.ParseUint(where, 10, 8)
 		if err != nil {
@@ -209,6 +253,8 @@ func need(t *testing.T, text string) resource.Set {
 	}
 	return s
 }
+
+func groupNumber(n int) ids.Group { return ids.Group{byte(n)} }
 
 func actorNumber(n int) (a ActorID) {
 	a.Actor[0], a.Actor[1] = byte(n>>8), byte(n)

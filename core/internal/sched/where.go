@@ -65,6 +65,8 @@ func (m *Machine) asksHead(d *demand) bool {
 	switch s := d.class.Strategy; {
 	case s.Kind == strategy.Affinity || len(d.choices) > 1:
 		return false
+	case s.Kind == strategy.Group: // what has room in a bundle here is served here
+		return !m.ledger.Fits(d.class.Need)
 	case s.Kind == strategy.Spread:
 		return true
 	case len(d.near) > 0:

@@ -5,6 +5,8 @@
 //	"SPREAD"             nodes in turn
 //	"node:HEX"           the node with this id, or none
 //	"node:HEX:soft"      the node with this id while it lives and is large enough, then any
+//	"group:HEX:2"        bundle 2 of the placement group with this id, -1 for any of its bundles; with ":capture" at its end
+//	                     what runs there gives the group to the tasks and actors that it creates
 //
 // Package place carries strategies out for the cluster, package sched for one node.
 package strategy

@@ -3,6 +3,7 @@ package strategy
 import (
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -16,6 +17,7 @@ const (
 	Default  Kind = iota // nodes are filled to half, and then the emptiest one is used
 	Spread               // the node that was used least for the same function
 	Affinity             // one named node
+	Group                // a bundle of a placement group
 )
 
 // Strategy says on which node work runs.
@@ -23,14 +25,20 @@ type Strategy struct {
 	Kind Kind
 	Node ids.Node // of Affinity
 	Soft bool     // of Affinity: other nodes do when the named one is dead, unknown or too small
+
+	Group   ids.Group // of Group
+	Bundle  int       // of Group: the index of a bundle, or AnyBundle
+	Capture bool      // of Group: what runs there gives the group to what it creates
 }
 
 // The texts of strategies.
 const (
-	textDefault = "DEFAULT"
-	textSpread  = "SPREAD"
-	prefixNode  = "node:"
-	suffixSoft  = ":soft"
+	textDefault   = "DEFAULT"
+	textSpread    = "SPREAD"
+	prefixNode    = "node:"
+	suffixSoft    = ":soft"
+	prefixGroup   = "group:"
+	suffixCapture = ":capture"
 )
 
 // Parse reads a text. The error says what is wrong with it.
@@ -41,9 +49,12 @@ func Parse(text string) (s Strategy, err error) {
 	case textSpread:
 		return Strategy{Kind: Spread}, nil
 	}
+	if name, ok := strings.CutPrefix(text, prefixGroup); ok {
+		return parseGroup(text, name)
+	}
 	name, ok := strings.CutPrefix(text, prefixNode)
 	if !ok {
-		return s, fmt.Errorf("scheduling strategy %.100q is not known: DEFAULT, SPREAD, node:HEX and node:HEX:soft are", text)
+		return s, fmt.Errorf("scheduling strategy %.100q is not known: DEFAULT, SPREAD, node:HEX, node:HEX:soft and group:HEX:INDEX are", text)
 	}
 	name, soft := strings.CutSuffix(name, suffixSoft)
 	id, err := hex.DecodeString(name)
@@ -51,6 +62,35 @@ func Parse(text string) (s Strategy, err error) {
 		return s, fmt.Errorf("scheduling strategy %.100q names no node: ids of nodes have %d hexadecimal digits", text, 2*len(s.Node))
 	}
 	return Strategy{Kind: Affinity, Node: ids.Node(id), Soft: soft}, nil
+}
+
+// AnyBundle is a Strategy.Bundle that stands for all bundles of the group.
+const AnyBundle = -1
+
+// maxBundle is the largest index of a bundle that a text can have.
+const maxBundle = 1 << 20
+
+func parseGroup(text, rest string) (s Strategy, err error) {
+	rest, capture := strings.CutSuffix(rest, suffixCapture)
+	name, index, _ := strings.Cut(rest, ":")
+	id, err := hex.DecodeString(name)
+	if err != nil || len(id) != len(s.Group) {
+		return s, fmt.Errorf("scheduling strategy %.100q names no placement group: ids of placement groups have %d hexadecimal digits", text, 2*len(s.Group))
+	}
+	bundle, err := strconv.Atoi(index)
+	if err != nil || bundle < AnyBundle || bundle > maxBundle {
+		return s, fmt.Errorf("scheduling strategy %.100q names no bundle: its index is 0 or more, or -1 for any bundle", text)
+	}
+	return Strategy{Kind: Group, Group: ids.Group(id), Bundle: bundle, Capture: capture}, nil
+}
+
+// GroupOf returns the placement group in which work with the strategy runs. It reports false for a text of another strategy.
+func GroupOf(text string) (id ids.Group, is bool) {
+	if !strings.HasPrefix(text, prefixGroup) {
+		return id, false
+	}
+	s, err := Parse(text)
+	return s.Group, err == nil
 }
 
 // Text is the text of a strategy in records: the default has none.
@@ -70,6 +110,10 @@ func (s Strategy) String() string {
 		return prefixNode + s.Node.String() + suffixSoft
 	case s.Kind == Affinity:
 		return prefixNode + s.Node.String()
+	case s.Kind == Group && s.Capture:
+		return prefixGroup + s.Group.String() + ":" + strconv.Itoa(s.Bundle) + suffixCapture
+	case s.Kind == Group:
+		return prefixGroup + s.Group.String() + ":" + strconv.Itoa(s.Bundle)
 	}
 	return textDefault
 }

@@ -45,9 +45,9 @@ func (o *Channel) left(sent []*Task) (left, stayed []*Task) {
 	return sent, nil
 }
 
-// assign tells the worker what the lease gives.
+// assign tells the worker what the lease gives, and in which placement group its tasks run: all classes that it can serve have the same strategy.
 func (o *Channel) assign(a *wire.Assignment) {
-	body, err := msgpack.Marshal(map[string]any{"resources": a.Resources, "devices": a.Devices, "env": a.Env, "int_ids": a.IntIDs})
+	body, err := msgpack.Marshal(map[string]any{"resources": a.Resources, "devices": a.Devices, "env": a.Env, "int_ids": a.IntIDs, "strategy": o.Lease.Class.Where})
 	if err != nil {
 		panic("submit: an assignment is always encodable: " + err.Error())
 	}

@@ -9,7 +9,7 @@ type CensusAsk struct {
 	TimeoutMs int64 // how long a process may take to answer
 	Objects   bool
 	Tasks     bool
-	Head      bool // only what the head knows: actors, jobs and nodes
+	Head      bool // only what the head knows: actors, jobs, nodes and placement groups
 }
 
 // FootprintAsk asks a daemon how much memory its process uses. With Collect the daemon
@@ -26,6 +26,7 @@ type Census struct {
 	Actors []ActorRow
 	Jobs   []JobRow
 	Nodes  []NodeInfo
+	Groups []GroupRow
 }
 
 // NodeCensus is what the processes of one node hold.
@@ -151,6 +152,17 @@ type ActorRow struct {
 	Resources                        map[string]int64
 	Reason, Message                  string // why it is dead
 	StartedMs, EndedMs               int64
+	Strategy                         string // as package strategy reads it
+}
+
+// GroupRow is one placement group.
+type GroupRow struct {
+	GroupID, JobID        []byte
+	Name, Strategy, State string
+	Detached              bool
+	Bundles               []GroupBundle
+	Nodes                 []string // the id of each bundle's node in hex, "" for a bundle without one
+	CreatedMs, PlacedMs   int64
 }
 
 // JobRow is one driver's run.

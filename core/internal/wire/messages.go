@@ -385,6 +385,7 @@ type ActorStart struct {
 	Restarts       bool   // it has a page on which it notes which calls it begins
 	Exclusive      bool   // it looks at its node's promise before it begins a call, see RolePromise
 	Code           []byte // id of the object with the class, to be had with TCodeGet; empty: Spec or Template has the class
+	Strategy       string // its scheduling strategy, which names the placement group that it runs in
 }
 
 // CodePart brings the cluster's state a part of an object with a large class,

@@ -69,6 +69,13 @@ const (
 	TKeyKeep    Type = 227 // call: the lease's id → bool: false when it has ended
 	TKeyEnd     Type = 228 // call: the lease's id → nil
 
+	// Placement groups: any process → daemon.
+	TGroupCreate Type = 230 // call: GroupCreate → nil
+	TGroupRemove Type = 231 // call: GroupRef → nil
+	TGroupFind   Type = 232 // call: GroupFind → record.Group or nil
+	TGroups      Type = 233 // call: nil → []record.Group
+	TGroupWait   Type = 234 // call, answered when there is something to say: GroupWait → GroupState
+
 	// Objects: any process → daemon.
 	TObjCreate Type = 70 // call: ObjCreate → ObjPlace
 	TObjSeal   Type = 71 // push: ObjectID: readable from now on

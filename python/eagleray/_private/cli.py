@@ -7,7 +7,7 @@ BINARY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 _HERE = ("get", "list", "memory", "summary")
 _MORE = """
   memory   show who holds objects, and from which line of the program
-  list     list actors, jobs, nodes, objects, tasks or workers
+  list     list actors, jobs, nodes, objects, placement groups, tasks or workers
   get      show one of them by its id
   summary  count actors, objects or tasks
   microbenchmark

@@ -6,6 +6,8 @@ import contextvars
 import threading
 from typing import Any, ClassVar
 
+from eagleray._private.state import process
+
 
 class Running:
     """The task or call that runs.
@@ -97,6 +99,9 @@ class _Here:
         self.resources: dict[str, int] = {}
         self.devices: dict[str, list[str]] = {}
         self.int_ids = True
+        self.strategy = ""  # the scheduling strategy of the task or actor if that is a placement group
+        self.group: bytes | None = None  # the placement group that it runs in
+        self.captures = False  # whether what it creates runs in the group, too
 
 
 here = _Here()
@@ -105,6 +110,23 @@ here = _Here()
 def become_actor(spec: dict[str, Any]) -> None:
     """Notes that this process hosts an actor from now on."""
     here.actor = _Actor(spec)
+
+
+def enter_group(strategy: str) -> None:
+    """Notes in which placement group this process works from now on.
+
+    Args:
+        strategy: The scheduling strategy of the task or actor: ``group:HEX:INDEX``, with ``:capture`` at its end if
+            tasks and actors that it creates run in the group, too. Any other text: it runs in none.
+    """
+    kind, _, rest = strategy.partition(":")
+    strategy = strategy if kind == "group" else ""
+    if strategy == here.strategy:
+        return
+    here.strategy = strategy
+    here.group = bytes.fromhex(rest.partition(":")[0]) if strategy else None
+    here.captures = strategy.endswith(":capture")
+    process.place_changed()
 
 
 def actor_id() -> bytes | None:

@@ -25,7 +25,7 @@ _ACTOR_ID = re.compile(r"^\tactor_id: ([0-9a-f]+)$", re.MULTILINE)
 _LINES = re.compile(r"^(\t[^\n]*\n)+")
 
 
-def _actor_died(message: str) -> Exception:
+def _actor_died(message: str) -> ex.ActorDiedError:
     found = _ACTOR_ID.search(message)
     head = "The actor ended before it had answered this call."
     return ex.ActorDiedError(f"{head}\n{message}" if message else None, found[1] if found else None)
@@ -34,6 +34,13 @@ def _actor_died(message: str) -> Exception:
 def _actor_unavailable(message: str) -> Exception:
     found = _ACTOR_ID.search(message)
     return ex.ActorUnavailableError(_LINES.sub("", message), bytes.fromhex(found[1]) if found else None)
+
+
+def _group_removed(message: str) -> Exception:
+    if _ACTOR_ID.search(message) is None:
+        return ex.TaskPlacementGroupRemoved(message) if message else ex.TaskPlacementGroupRemoved()
+    died = _actor_died(message)
+    return ex.ActorPlacementGroupRemoved(str(died), died.actor_id)
 
 
 def _unmade(reason: str) -> Callable[[str], Exception]:
@@ -48,6 +55,8 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "already_exists": ex.ActorAlreadyExistsError,
     "task_unschedulable": ex.TaskUnschedulableError,
     "actor_unschedulable": ex.ActorUnschedulableError,
+    "placement_group_removed": _group_removed,
+    "placement_group_unschedulable": ex.PlacementGroupUnschedulableError,
     "worker_crashed": ex.WorkerCrashedError,
     "node_died": ex.NodeDiedError,
     "actor_died": _actor_died,

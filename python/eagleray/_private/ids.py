@@ -124,3 +124,15 @@ class TaskID(BaseID):
     def job_id(self) -> JobID:
         """The job that submitted the task."""
         return JobID(self._bytes[20:24])
+
+
+class PlacementGroupID(BaseID):
+    """A placement group."""
+
+    __slots__ = ()
+    SIZE: ClassVar[int] = 18
+
+    @classmethod
+    def of(cls, job_id: JobID) -> PlacementGroupID:
+        """A random id of a group that this job makes."""
+        return cls(os.urandom(cls.SIZE - JobID.SIZE) + job_id.binary())

@@ -15,7 +15,6 @@ _PARTS = {
     "ClientBuilder": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "Language": ("calls to Java and C++", "call Go services instead, or use Ray itself"),
     "LoggingConfig": ("LoggingConfig", "set up the module logging in the driver and in each task or actor instead"),
-    "PlacementGroupID": ("placement groups", "ask for resources in the options of each task or actor instead"),
     "air": ("Ray AIR", "write the loop with tasks and actors, or use Ray itself"),
     "client": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "client_builder": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
@@ -53,7 +52,6 @@ _PARTS = {
     "util.lightgbm": ("LightGBM on Ray", "train in an actor, or use Ray itself"),
     "util.metrics": ("metrics", "print or log the numbers instead, or use Ray itself"),
     "util.multiprocessing": ("multiprocessing.Pool", "use eagleray.util.ActorPool or tasks instead"),
-    "util.placement_group": ("placement groups", "ask for resources in the options of each task or actor instead"),
     "util.rpdb": ("the debugger", "run the function in the driver to debug it"),
     "util.serialization": ("this module", "import register_serializer from ray.util instead"),
     "util.spark": ("Ray on Spark", "use Ray itself"),
@@ -78,14 +76,7 @@ _PARTS |= {
         *("sdk.register_callback_handler", "sdk.rsync", "sdk.run_on_cluster", "sdk.teardown_cluster"),
     )
 }
-_GROUPS = _PARTS["util.placement_group"]
 _PARTS |= {
-    "util.PlacementGroup": _GROUPS,
-    "util.get_current_placement_group": _GROUPS,
-    "util.get_placement_group": _GROUPS,
-    "util.placement_group_table": _GROUPS,
-    "util.remove_placement_group": _GROUPS,
-    "util.scheduling_strategies.PlacementGroupSchedulingStrategy": _GROUPS,
     "util.scheduling_strategies.NodeLabelSchedulingStrategy": (
         "scheduling by labels",
         "name the machine with NodeAffinitySchedulingStrategy, or use a custom resource",

@@ -71,26 +71,34 @@ class Session:
 class _Process:
     """The one mutable thing: which session this process is in.
 
-    ``epoch`` changes whenever the session does. Submitters keep the number that their template was made under and
-    compare it on each call, which is all that the fast path pays for sessions that come and go.
+    ``epoch`` changes whenever the session does. ``mark`` changes whenever the session or the placement group does that
+    the process works in. Submitters keep the mark that their template was made under and compare it on each call, which
+    is all that the fast path pays for sessions that come and go, and for groups that are given to child tasks.
     """
 
-    __slots__ = ("epoch", "forked", "session")
+    __slots__ = ("epoch", "forked", "mark", "session")
 
     def __init__(self) -> None:
         self.session: Session | None = None
         self.epoch = 0
+        self.mark = 0
         self.forked = False
 
     def enter(self, session: Session) -> None:
         """Makes ``session`` the current one."""
         self.session = session
         self.epoch += 1
+        self.mark += 1
 
     def leave(self) -> None:
         """Forgets the session; nothing that was made in it is used again."""
         self.session = None
         self.epoch += 1
+        self.mark += 1
+
+    def place_changed(self) -> None:
+        """Notes that what this process submits may run somewhere else than what it has submitted before."""
+        self.mark += 1
 
     def require(self) -> Session:
         """The current session; a driver without one starts the default session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,16 +23,28 @@ if TYPE_CHECKING:
     from eagleray.util.inspection import inspect_serializability as inspect_serializability
     from eagleray.util.inspection import list_named_actors as list_named_actors
     from eagleray.util.inspection import register_serializer as register_serializer
+    from eagleray.util.placement_group import PlacementGroup as PlacementGroup
+    from eagleray.util.placement_group import get_current_placement_group as get_current_placement_group
+    from eagleray.util.placement_group import get_placement_group as get_placement_group
+    from eagleray.util.placement_group import placement_group as placement_group
+    from eagleray.util.placement_group import placement_group_table as placement_group_table
+    from eagleray.util.placement_group import remove_placement_group as remove_placement_group
 
 _NAMES = {
     "ActorPool": "actor_pool",
+    "PlacementGroup": "placement_group",
     "as_completed": "completion",
     "deregister_serializer": "inspection",
+    "get_current_placement_group": "placement_group",
     "get_node_ip_address": "inspection",
+    "get_placement_group": "placement_group",
     "inspect_serializability": "inspection",
     "list_named_actors": "inspection",
     "map_unordered": "completion",
+    "placement_group": "placement_group",
+    "placement_group_table": "placement_group",
     "register_serializer": "inspection",
+    "remove_placement_group": "placement_group",
 }
 _MODULES = frozenset({"accelerators", "actor_pool", "queue", "scheduling_strategies", "state"})
 
@@ -54,3 +67,18 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Util(ModuleType):
+    """This module. Its attribute ``placement_group`` is the function, although a module has that name, too."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "placement_group" and isinstance(value, ModuleType):  # the import system names what it has loaded
+            value = value.placement_group
+        super().__setattr__(name, value)
+
+    def __reduce__(self) -> Any:
+        return importlib.import_module, (self.__name__,)
+
+
+sys.modules[__name__].__class__ = _Util

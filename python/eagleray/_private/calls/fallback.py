@@ -71,9 +71,6 @@ def check_together(options: Mapping[str, Any]) -> None:
     if options.get("fallback") is None:
         return
     refuse_both(options)
-    strategy = options.get("scheduling_strategy")
-    if getattr(strategy, "placement_group", None) is not None:
-        raise ValueError("fallback in a placement group is not supported yet: leave one of them out")
 
 
 def normalise(options: dict[str, Any], wrap: Callable[[Any, str], Any]) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from eagleray._private import driver_log, suggestions
-from eagleray._private.calls import fallback, flow, retrying
+from eagleray._private.calls import fallback, flow, placement, retrying
 from eagleray._private.calls.option_types import ACTOR, NUMBER, RESOURCES, TASK, Check, Option, both, check_type
 from eagleray._private.calls.resources import ON_LEAK
 
@@ -72,14 +71,6 @@ def _exceptions(name: str, value: Any) -> None:
     retrying.check_classes(value)
 
 
-def _strategy(name: str, value: Any) -> None:
-    if not isinstance(value, str) and not hasattr(value, "node_id"):
-        raise TypeError(
-            f"The keyword {name!r} takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {value!r}"
-        )
-    strategy_name(value)
-
-
 def _namespace(name: str, value: Any) -> None:
     if not value:
         raise ValueError(f"The keyword {name!r} takes a name; leave it out for the session's namespace")
@@ -136,7 +127,10 @@ TABLE: dict[str, Option] = {
     "accelerator_type": RESOURCES["accelerator_type"],
     "name": both(str),
     "runtime_env": both(dict),
-    "scheduling_strategy": both(object, check=_strategy),
+    "scheduling_strategy": both(object, check=placement.check_strategy),
+    "placement_group": both(object, check=placement.check_group),
+    "placement_group_bundle_index": both(int),
+    "placement_group_capture_child_tasks": both(bool),
     "object_store_memory": both(int, check=_unsupported),
     "enable_task_events": both(bool, check=_events),
     "label_selector": both(dict, check=_unless_empty),
@@ -214,25 +208,3 @@ def _suggestion(name: str, kind: str) -> str:
     if other is not None:
         return f" (it is one of {_KIND_NAMES[next(iter(other.kinds))]})"
     return suggestions.suggestion(name, _valid(kind))
-
-
-_NODE_ID = re.compile("[0-9a-f]{56}")
-
-
-def strategy_name(strategy: Any) -> str:
-    """Returns the scheduling strategy that the user wrote in the core's form."""
-    if strategy is None or strategy == "DEFAULT":
-        return "DEFAULT"
-    if strategy == "SPREAD":
-        return "SPREAD"
-    wanted = getattr(strategy, "node_id", None)
-    if wanted is not None:
-        if not isinstance(wanted, str) or not _NODE_ID.fullmatch(wanted):
-            raise ValueError(
-                f"NodeAffinitySchedulingStrategy names node {wanted!r}: ids of nodes have 56 hexadecimal digits, as "
-                "NodeID in ray.nodes()"
-            )
-        return f"node:{wanted}:soft" if strategy.soft else f"node:{wanted}"
-    raise ValueError(
-        f"scheduling_strategy takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {strategy!r}"
-    )

@@ -104,7 +104,7 @@ def _check_whole(amounts: Mapping[str, float]) -> None:
             raise ValueError(f"{name}: asked for {value:g}; the chips of a host can be used in groups of {counts}")
 
 
-def _check_devices(amounts: Mapping[str, float]) -> None:
+def check_devices(amounts: Mapping[str, float]) -> None:
     """Raises ValueError for an amount of an accelerator that no node can give, as core/internal/accelerator does."""
     _check_whole(amounts)
     for name, allowed in ACCELERATORS.items():
@@ -128,7 +128,7 @@ def task_resources(options: Mapping[str, Any]) -> dict[str, int]:
     """Returns the resources of a task: one CPU unless the options state otherwise."""
     amounts = _amounts(options)
     amounts.setdefault("CPU", 1)
-    _check_devices(amounts)
+    check_devices(amounts)
     return to_units(amounts)
 
 
@@ -139,7 +139,7 @@ def actor_resources(options: Mapping[str, Any]) -> tuple[dict[str, int], dict[st
     resources holds them, and one CPU unless it states a number of CPUs.
     """
     amounts = _amounts(options)
-    _check_devices(amounts)
+    check_devices(amounts)
     if set(amounts) <= {"memory"}:
         return to_units({**amounts, "CPU": 1}), to_units(amounts)
     amounts.setdefault("CPU", 1)

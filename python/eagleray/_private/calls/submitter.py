@@ -16,7 +16,7 @@ from eagleray._private.values.formats import ARGS
 
 
 class Target(NamedTuple):
-    """The target of calls in one session.
+    """The target of calls in one session, in one placement group or in none.
 
     Attributes:
         template: The core's template. The submitter holds it for as long as it may make calls.
@@ -37,29 +37,30 @@ def submitter(
     Args:
         name: The name of the function or method in messages.
         shape: The signature of the calls.
-        resolve: Finds the target in the session that runs. It is called once in each session.
+        resolve: Finds the target in the session that runs. It is called once in each session, and again when the
+            process works in another placement group.
         actor: The core's part of the actor's handle, None for functions.
         others: Further signatures that the arguments must fit, of alternative functions.
     """
     least = max(shape.least, *(other.least for other in others)) if others else shape.least
     most = min(shape.most, *(other.most for other in others)) if others else shape.most
     here = process
-    epoch = -1
+    mark = -1
     template = 0
     submit: Any = None
     held: Template | None = None
     captured: tuple[Any, ...] | None = None
 
     def define() -> None:
-        nonlocal epoch, template, submit, captured, held
+        nonlocal mark, template, submit, captured, held
         target = resolve()
         held, captured = target.template, target.captured
         template = held.number
         submit = _returning(target.results, here.require().hot)
-        epoch = here.epoch
+        mark = here.mark
 
     def remote(*args: Any, **kwargs: Any) -> Any:
-        if here.epoch != epoch:
+        if here.mark != mark:
             define()
         count = len(args)
         if kwargs or count < least or count > most:

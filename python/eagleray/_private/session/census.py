@@ -13,7 +13,7 @@ import msgpack
 
 from eagleray._private.hot_error import HotError
 from eagleray._private.messages import pack
-from eagleray._private.session import node
+from eagleray._private.session import group_table, node
 from eagleray._private.state import UNIT, process
 from eagleray.util.state.exception import RayStateApiException, ServerUnavailable
 
@@ -198,6 +198,7 @@ class Census:
                     "required_resources": _amounts(actor["Resources"]),
                     "death_cause": cause,
                     "is_detached": actor["Detached"],
+                    "placement_group_id": _group_of(actor["Strategy"]),
                     "num_restarts": actor["Restarts"],
                     "call_site": sites.get(actor["ActorID"]) or None,
                 }
@@ -240,6 +241,28 @@ class Census:
             for row in self.raw["Nodes"] or ()
         ]
 
+    def placement_groups(self) -> list[dict[str, Any]]:
+        """Returns the rows of ``PlacementGroupState``."""
+        return [
+            group_table.state_row(
+                {
+                    "group_id": row["GroupID"],
+                    "job_id": row["JobID"],
+                    "name": row["Name"],
+                    "state": row["State"],
+                    "detached": row["Detached"],
+                    "bundles": [
+                        {"res": bundle["Resources"] or {}, "labels": bundle["Labels"]}
+                        for bundle in row["Bundles"] or ()
+                    ],
+                    "nodes": row["Nodes"],
+                    "created_ms": row["CreatedMs"],
+                    "placed_ms": row["PlacedMs"],
+                }
+            )
+            for row in self.raw["Groups"] or ()
+        ]
+
     def jobs(self) -> list[dict[str, Any]]:
         """Returns the rows of ``JobState``."""
         states = {"RUNNING": "RUNNING", "FINISHED": "SUCCEEDED", "LOST": "FAILED"}
@@ -278,7 +301,7 @@ def take(
         timeout: Seconds.
         objects: Whether to ask each process for its references.
         tasks: Whether to ask each process for its tasks.
-        head: Whether to ask for nothing but what the head knows: actors, jobs and nodes.
+        head: Whether to ask for nothing but what the head knows: actors, jobs, nodes and placement groups.
         limit: Rows of a kind from each process.
 
     Raises:
@@ -384,6 +407,12 @@ def _exit_type(reason: str) -> str:
 
 def _hex(value: bytes | None) -> str | None:
     return value.hex() if value else None
+
+
+def _group_of(strategy: str) -> str | None:
+    """Returns the placement group that a strategy names, in hex."""
+    kind, _, rest = strategy.partition(":")
+    return rest.partition(":")[0] if kind == "group" else None
 
 
 def _amounts(units: dict[str, int] | None) -> dict[str, float] | None:

@@ -20,6 +20,7 @@ PART_BYTES = 80 << 20  # what each of several puts, ten times
 CLIENTS = 10
 CALLERS = 4
 NESTED_REFS = 10_000
+GROUPS = 100
 
 
 class Line(NamedTuple):
@@ -278,9 +279,23 @@ def _async_actor_several_to_several() -> Work:
     return _several_to_several(Async)
 
 
+# ---- placement groups ------------------------------------------------------
+
+
+@line("placement group create/removal")
+def _placement_groups() -> Work:
+    def make_and_remove() -> None:
+        groups = [ray.util.placement_group([{"CPU": 0.001}]) for _ in range(GROUPS)]
+        for group in groups:
+            group.wait()
+        for group in groups:
+            ray.util.remove_placement_group(group)
+
+    return make_and_remove, GROUPS
+
+
 # ---- what Ray's suite measures and Eagle Ray does not have ----------------------
 
-LINES.append(Line("placement group create/removal", None, "placement groups"))
 LINES.extend(
     Line(f"client: {name}", None, "Ray client (ray://)")
     for name in (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eagleray._private.calls.environments import KEY_VARIABLE, USER_VARIABLE
-from eagleray._private.context import here
+from eagleray._private.context import enter_group, here
 from eagleray._private.state import UNIT
 from eagleray._private.worker import output
 
@@ -23,6 +23,8 @@ _BLAS_SETTERS = (
     "scipy_openblas_set_num_threads64_",
     "scipy_openblas_set_num_threads",
 )
+#: What work in a placement group holds beside its own resources; users do not see it.
+_BUNDLE = "bundle"
 _keep: list[Any] = []
 
 
@@ -109,8 +111,10 @@ class Assigned:
     def apply(self, assignment: Mapping[str, Any]) -> None:
         """Makes this process see what it was given."""
         here.resources = assignment.get("resources") or {}
+        here.resources.pop(_BUNDLE, None)
         here.devices = assignment.get("devices") or {}
         here.int_ids = bool(assignment.get("int_ids", True))
+        enter_group(assignment.get("strategy") or "")
         variables = dict(assignment.get("env") or {})
         self._devices = tuple(variables.items())
         if self._threads_are_ours:

@@ -1,10 +1,11 @@
-"""What the cluster does and who holds its memory: actors, tasks, objects, workers, nodes, jobs."""
+"""What the cluster does and who holds its memory: actors, tasks, objects, placement groups, workers, nodes, jobs."""
 
 from eagleray.util.state.api import (
     get_actor,
     get_job,
     get_node,
     get_objects,
+    get_placement_group,
     get_task,
     get_worker,
     list_actors,
@@ -25,6 +26,7 @@ __all__ = [
     "get_job",
     "get_node",
     "get_objects",
+    "get_placement_group",
     "get_task",
     "get_worker",
     "list_actors",

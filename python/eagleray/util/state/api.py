@@ -26,6 +26,7 @@ from eagleray.util.state.common import (
     ObjectState,
     ObjectSummaries,
     ObjectSummaryPerKey,
+    PlacementGroupState,
     StateSchema,
     TaskState,
     TaskSummaries,
@@ -110,12 +111,18 @@ def _nodes(address: str | None, timeout: float) -> Answer:
     return Answer(rows, len(rows))
 
 
+def _placement_groups(address: str | None, timeout: float) -> Answer:
+    rows = census.take(address, timeout, head=True).placement_groups()
+    return Answer(rows, len(rows))
+
+
 #: How the records of each kind are got.
 SOURCES: dict[type[StateSchema], tuple[str, Callable[[str | None, float], Answer]]] = {
     ActorState: ("actors", _actors),
     JobState: ("jobs", _jobs),
     NodeState: ("nodes", _nodes),
     ObjectState: ("objects", _objects),
+    PlacementGroupState: ("placement-groups", _placement_groups),
     TaskState: ("tasks", _tasks),
     WorkerState: ("workers", _workers),
 }
@@ -214,8 +221,8 @@ def _lister(schema: type[S]) -> Callable[..., list[S]]:
     ) -> list[S]:
         return query(schema, address, filters, limit, timeout, detail, raise_on_missing_output)
 
-    what = SOURCES[schema][0]
-    list_them.__name__ = list_them.__qualname__ = f"list_{what}"
+    what = SOURCES[schema][0].replace("-", " ")
+    list_them.__name__ = list_them.__qualname__ = f"list_{what.replace(' ', '_')}"
     list_them.__doc__ = f"""The {what} of the cluster.
 
     Args:
@@ -236,6 +243,7 @@ list_actors: Callable[..., list[ActorState]] = _lister(ActorState)
 list_jobs: Callable[..., list[JobState]] = _lister(JobState)
 list_nodes: Callable[..., list[NodeState]] = _lister(NodeState)
 list_objects: Callable[..., list[ObjectState]] = _lister(ObjectState)
+list_placement_groups: Callable[..., list[PlacementGroupState]] = _lister(PlacementGroupState)
 list_tasks: Callable[..., list[TaskState]] = _lister(TaskState)
 list_workers: Callable[..., list[WorkerState]] = _lister(WorkerState)
 
@@ -247,11 +255,6 @@ def list_runtime_envs(*args: Any, **options: Any) -> list[Any]:
         RayStateApiException: always.
     """
     raise RayStateApiException("runtime environments are not recorded, so they cannot be listed")
-
-
-def list_placement_groups(*args: Any, **options: Any) -> list[Any]:
-    """Empty: there are no placement groups yet."""
-    return []
 
 
 def _get(schema: type[S], identity: str, address: str | None, timeout: float) -> list[S]:
@@ -283,6 +286,13 @@ def get_node(
 ) -> NodeState | None:
     """The node with this id, with details; None when there is none."""
     return _one(_get(NodeState, id, address, timeout))
+
+
+def get_placement_group(
+    id: str, address: str | None = None, timeout: float = DEFAULT_RPC_TIMEOUT, _explain: bool = False
+) -> PlacementGroupState | None:
+    """The placement group with this id in hex, with details; None when there is none."""
+    return _one(_get(PlacementGroupState, id, address, timeout))
 
 
 def get_worker(

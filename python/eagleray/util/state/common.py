@@ -111,6 +111,21 @@ class ActorState(StateSchema):
 
 
 @dataclass
+class PlacementGroupState(StateSchema):
+    """A placement group, also a removed one."""
+
+    key: ClassVar[str] = "placement_group_id"
+
+    placement_group_id: str = column()
+    name: str = column()
+    creator_job_id: str = column()
+    state: str = column()  # PENDING, CREATED, RESCHEDULING, REMOVED
+    bundles: list[dict[str, Any]] | None = column(filterable=False, detail=True)
+    is_detached: bool | None = column(detail=True)
+    stats: dict[str, Any] | None = column(filterable=False, detail=True)
+
+
+@dataclass
 class NodeState(StateSchema):
     """A machine."""
 
