@@ -77,6 +77,9 @@ func Outside(s Set) (need Set, id BundleID, ok bool) {
 	return strip(s, suffix), id, ok
 }
 
+// AsksBundle reports whether a set asks something of bundles.
+func AsksBundle(s Set) bool { return suffixOf(s) != "" }
+
 // suffixOf returns the suffix of the bundle of which a set asks something; it is empty if there is none.
 func suffixOf(s Set) string {
 	for name := range s {

@@ -167,6 +167,9 @@ func (l *Ledger) Totals() Set {
 // Plain returns a copy of what the node has, without the names that bundles have.
 func (l *Ledger) Plain() Set { return l.totals.Clone() }
 
+// PlainFree returns a copy of what is free now, without the names that bundles have.
+func (l *Ledger) PlainFree() Set { return l.free.Clone() }
+
 // Idle returns a ledger of the same node of which nothing is taken.
 func (l *Ledger) Idle() *Ledger {
 	idle := &Ledger{totals: l.totals.Clone(), free: l.totals.Clone(), devices: make(map[string][]device, len(l.devices)), held: make(map[*Allocation]struct{})}

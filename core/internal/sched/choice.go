@@ -103,7 +103,7 @@ func (m *Machine) leaving() iter.Seq[*worker] {
 
 // fitsSoon reports whether need, which does not fit, fits when the workers that are leaving are gone.
 func (m *Machine) fitsSoon(need resource.Set) bool {
-	free := m.ledger.Free()
+	free := m.freeFor(need)
 	then := free.Clone()
 	short := false
 	for w := range m.leaving() {

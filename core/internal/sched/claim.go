@@ -51,7 +51,7 @@ func (m *Machine) fitsAny(d *demand) bool {
 // reachable returns the choices of d that would fit if all leases ended. The ends of
 // actors are not counted on.
 func (m *Machine) reachable(d *demand) (needs []resource.Set) {
-	then := m.ledger.Free()
+	then := m.freeForAll(d)
 	for _, l := range m.leases {
 		then.Add(l.frees())
 	}
@@ -83,7 +83,7 @@ func (m *Machine) takesFromClaim(d *demand, need resource.Set) bool {
 		for name, n := range need {
 			if c := claim[name]; n > 0 && c > 0 {
 				if free == nil {
-					free = m.ledger.Free()
+					free = m.freeFor(need)
 				}
 				if free[name]-n < c {
 					return true

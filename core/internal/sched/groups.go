@@ -96,6 +96,26 @@ func (m *Machine) failOutsideBundles(d *demand) {
 	}
 }
 
+// freeFor returns what is free, as far as these needs can be compared with it. A node may have very many bundles, so their names are there only if one of the
+// needs asks something of a bundle.
+func (m *Machine) freeFor(needs ...resource.Set) resource.Set {
+	if slices.ContainsFunc(needs, resource.AsksBundle) {
+		return m.ledger.Free()
+	}
+	return m.ledger.PlainFree()
+}
+
+// freeForAll is freeFor the choices of several demands.
+func (m *Machine) freeForAll(list ...*demand) resource.Set {
+	var needs []resource.Set
+	for _, d := range list {
+		for _, c := range d.choices {
+			needs = append(needs, c.Need)
+		}
+	}
+	return m.freeFor(needs...)
+}
+
 // awaitsGroup reports whether a need asks for a bundle that this node does not have, or not yet.
 func (m *Machine) awaitsGroup(need resource.Set) bool {
 	_, id, asks := resource.Outside(need)

@@ -21,7 +21,7 @@ func (m *Machine) recall() {
 	if len(ask) == 0 {
 		return
 	}
-	soon := m.freeSoon()
+	soon := m.freeSoon(ask)
 	if soon == nil {
 		return
 	}
@@ -62,8 +62,8 @@ func (m *Machine) recall() {
 }
 
 // freeSoon returns what will be free when every lease that is ending has ended. It returns
-// nil when no lease can be recalled now.
-func (m *Machine) freeSoon() resource.Set {
+// nil when no lease can be recalled now. It can be compared with what some demands need.
+func (m *Machine) freeSoon(ask []*demand) resource.Set {
 	left := false
 	for _, l := range m.leases {
 		left = left || m.recallable(l)
@@ -71,7 +71,7 @@ func (m *Machine) freeSoon() resource.Set {
 	if !left {
 		return nil
 	}
-	soon := m.ledger.Free()
+	soon := m.freeForAll(ask...)
 	for _, l := range m.leases {
 		if l.ending() {
 			soon.Add(l.frees())

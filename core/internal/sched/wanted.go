@@ -16,7 +16,7 @@ func (m *Machine) notifyHolders() {
 		return
 	}
 	var told []*lease
-	free := m.ledger.Free()
+	free := m.freeForAll(m.waiting...)
 	for _, l := range m.leases {
 		if l.wanted || l.ending() {
 			continue
