@@ -127,7 +127,7 @@ func TestGroups_LeaderChanges_NodesAreAskedForAnew(t *testing.T) {
 		{false, record.GroupPending, 1, nil}, {true, record.GroupPending, 1, []string{"place"}}, {true, record.GroupPending, 1, nil}, {false, record.GroupPending, 1, nil},
 		{true, record.GroupPending, 1, []string{"place"}}, {true, record.GroupCreated, 1, []string{"open"}}, {true, record.GroupRescheduling, 2, []string{"place"}},
 		{true, record.GroupRescheduling, 2, nil}, {true, record.GroupRescheduling, 3, []string{"place"}}, {false, record.GroupCreated, 3, nil}, {true, record.GroupCreated, 3, nil},
-		{true, record.GroupRemoved, 3, []string{"drop"}},
+		{true, record.GroupRemoved, 3, []string{"drop"}}, {true, record.GroupPending, 1, []string{"place"}}, {true, record.GroupRemoved, 1, []string{"drop"}},
 	} {
 		p.list = nil
 		h.events(record.Batch{Leading: step.leading, Events: []record.Event{change(step.state, step.epoch)}})
