@@ -129,7 +129,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	defer values.Close()
 	group = headgroup.New(headgroup.Options{ID: stored.ID(), Number: id.self.Number, Generation: id.self.Generation, Book: book, Dial: others.raft, Control: others.control, Keys: keys.Version, Revoke: keys.RevokeHead, Lacks: values.Lacks, Stalled: stored.Stalled, Log: log})
 	defer group.Close()
-	joins := &join.Server{Self: id.self, Sign: keys.Sign, Sealed: keys.Sealed, Admin: keys.Admin, Tokens: keys.Tokens, Heads: group, Release: release, Log: log}
+	joins := &join.Server{Self: id.self, Sign: keys.Sign, Sealed: keys.Sealed, Admin: keys.Admin, Tokens: keys.Tokens, Counts: keys.Counts, Heads: group, Release: release, Log: log}
 	office := newOffice()
 	var state *raftstate.Node
 	var relays *relay.Relay

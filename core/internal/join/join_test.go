@@ -25,7 +25,8 @@ type playedState struct {
 	mu    sync.Mutex
 	last  uint32
 	nodes map[ids.Node]record.Node
-	fails error // of NodeNumber
+	fails error // of NodeNumber and Fresh
+	fresh int   // how often it was asked for
 }
 
 func (s *playedState) NodeNumber(context.Context, ids.Node) (uint32, error) {
@@ -36,6 +37,13 @@ func (s *playedState) NodeNumber(context.Context, ids.Node) (uint32, error) {
 	}
 	s.last++
 	return s.last, nil
+}
+
+func (s *playedState) Fresh(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh++
+	return s.fails
 }
 
 func (s *playedState) Node(id ids.Node) (record.Node, bool) {
@@ -218,6 +226,34 @@ func TestJoin_OtherReleaseOfTheSameProtocol_IsLetInWithAWarning(t *testing.T) {
 	}
 	if text := strings.ReplaceAll(log.String(), `\"`, `"`); strings.Count(text, `is Eagle Ray "1.0" and this is Eagle Ray "2.0"`) != 1 {
 		t.Errorf("the head's log has\n%s", text)
+	}
+}
+
+// A head that is behind the others takes the proof of a token that was ended. It looks at the newest state before it lets anybody in.
+func TestJoin_TokenWasEndedElsewhere_NobodyIsLetIn(t *testing.T) {
+	ended := errors.New("the token was ended")
+	counts := func(h *playedHead) func(pki.Token) error {
+		return func(proved pki.Token) error {
+			h.state.mu.Lock()
+			defer h.state.mu.Unlock()
+			if h.state.fresh == 0 || !proved.Equal(h.token) {
+				t.Errorf("%v is judged by a state that was refreshed %d times", proved, h.state.fresh)
+			}
+			return ended
+		}
+	}
+	h := newHead(t, false)
+	h.server.Counts = counts(h)
+	if _, err := h.client(1).Join(t.Context()); err == nil || !strings.Contains(err.Error(), ended.Error()) {
+		t.Errorf("a node with an ended token: %v", err)
+	}
+	if _, err := h.client(2).JoinHead(t.Context(), linkmsg.HeadAt{ID: "h", Addresses: []string{"127.0.0.1:1"}}); err == nil || !strings.Contains(err.Error(), ended.Error()) {
+		t.Errorf("a head with an ended token: %v", err)
+	}
+	h.state.mu.Lock()
+	defer h.state.mu.Unlock()
+	if h.state.last != 0 {
+		t.Errorf("%d numbers were given", h.state.last)
 	}
 }
 

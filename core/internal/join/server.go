@@ -19,6 +19,8 @@ type State interface {
 	// NodeNumber gives a node a number that no other node has had or gets.
 	NodeNumber(ctx context.Context, id ids.Node) (uint32, error)
 	Node(id ids.Node) (record.Node, bool)
+	// Fresh returns when this head shows all that was committed before.
+	Fresh(ctx context.Context) error
 	// NodeGone declares a node dead of which no process runs any more; once more is no error.
 	NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error
 }
@@ -47,6 +49,8 @@ type Server struct {
 
 	// Sign returns a certificate and the authorities of the cluster; none without TLS. *trust.Keeper has it, and Sealed and Admin.
 	Sign func(request []byte, id pki.Identity) (cert []byte, authorities [][]byte, err error)
+	// Counts returns an error if a token counts no more, by what this head shows now. Nil: no token is ever ended. *trust.Keeper has it.
+	Counts func(pki.Token) error
 	// Sealed returns the keys of the cluster, sealed with its tokens, for a further head.
 	Sealed func() ([]byte, error)
 	// Admin does what somebody asks for who looks after the keys. Nil: it is refused.
@@ -86,6 +90,9 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 	}
 	switch q.Kind {
 	case linkmsg.JoinAdmin:
+		knowing, cancel := context.WithTimeout(ctx, hasLimit)
+		_ = s.State.Fresh(knowing) // without a majority it is told what this head knows
+		cancel()
 		err = s.admin(ctx, who, &ask, &q, &joined)
 	case linkmsg.JoinEnded:
 		err = s.ended(ctx, &q)
@@ -101,7 +108,10 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 		joined.NotLeader = !done
 	default:
 		var id pki.Identity
-		if id, err = s.identity(ctx, &q); err == nil {
+		if err = s.counts(ctx, ask.Proved); err == nil {
+			id, err = s.identity(ctx, &q)
+		}
+		if err == nil {
 			joined.Identity = id.String()
 			a.Cert, a.Authorities, err = s.Sign(ask.Request, id)
 		}
@@ -114,6 +124,17 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 		a.Body, err = linkmsg.Encode("the answer to "+who, &joined)
 	}
 	return a, err
+}
+
+// counts returns an error if the token that was proved counts no more. A head that is behind the others would still take a token that was ended.
+func (s *Server) counts(ctx context.Context, proved pki.Token) error {
+	if s.Counts == nil {
+		return nil
+	}
+	if err := s.State.Fresh(ctx); err != nil {
+		return fmt.Errorf("this head cannot tell now whether the token counts: %w", err)
+	}
+	return s.Counts(proved)
 }
 
 // hasLimit bounds how long a head that asks for keys waits until this head knows whether the cluster has it. Without a majority nobody knows.

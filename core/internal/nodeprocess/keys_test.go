@@ -111,6 +111,9 @@ func (h *keyHead) sign(request []byte, id pki.Identity) (cert []byte, authoritie
 // NodeNumber implements join.State.
 func (h *keyHead) NodeNumber(context.Context, ids.Node) (uint32, error) { return keyNode, nil }
 
+// Fresh implements join.State.
+func (h *keyHead) Fresh(context.Context) error { return nil }
+
 // Node implements join.State. A node that asks for a new certificate is alive.
 func (h *keyHead) Node(id ids.Node) (record.Node, bool) {
 	h.mu.Lock()

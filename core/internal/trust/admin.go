@@ -23,6 +23,7 @@ func (k *Keeper) Admin(ctx context.Context, proved pki.Token, q linkmsg.Admin) (
 	}
 	switch q.Op {
 	case linkmsg.AdminStatus:
+		_, _ = k.catchUp() // a head that does not lead has perhaps not taken the last change yet
 		k.askAll(ctx)
 	case linkmsg.AdminAddToken:
 		err = k.addToken(ctx, q)

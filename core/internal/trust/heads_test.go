@@ -112,6 +112,34 @@ func TestAuthority_HeadHasMissedTheSteps_ItsConnectionsBeginAnew(t *testing.T) {
 }
 
 // A head that begins to lead may not have taken yet what the one before has changed last. Its own first change must not undo that.
+// A head that has not taken the last change yet judges tokens by the state, and shows it.
+func TestCounts_HeadHasNotHeardOfTheLastChange_TokenThatWasEndedCountsNoMore(t *testing.T) {
+	first, second := pki.NewToken("/old"), pki.NewToken("/new")
+	w := newWorld(t, first)
+	if _, err := w.admin(first, linkmsg.Admin{Op: linkmsg.AdminAddToken, Token: second.Text(), From: "/new"}); err != nil {
+		t.Fatal(err)
+	}
+	w.setOwn(second)
+	behind := w.open(second)
+	for _, token := range []pki.Token{first, second} {
+		if err := behind.Counts(token); err != nil {
+			t.Errorf("%v while both count: %v", token, err)
+		}
+	}
+	if _, err := w.admin(second, linkmsg.Admin{Op: linkmsg.AdminFinishToken}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(behind.Tokens()); n != 2 {
+		t.Fatalf("the other head has %d tokens before it has heard of the change", n)
+	}
+	if err := behind.Counts(first); err == nil || !strings.Contains(err.Error(), "was ended") {
+		t.Errorf("the ended token: %v", err)
+	}
+	if err := behind.Counts(second); err != nil || len(behind.Tokens()) != 1 {
+		t.Errorf("the other one: %v, and %d tokens", err, len(behind.Tokens()))
+	}
+}
+
 func TestChange_HeadHasNotHeardOfTheLastOne_BothAreThere(t *testing.T) {
 	token, next := pki.NewToken("here"), pki.NewToken("next")
 	for _, q := range []linkmsg.Admin{

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -177,6 +178,17 @@ func (k *Keeper) catchUp() (*pki.Keyring, error) {
 		k.take(ring)
 	}
 	return ring, err
+}
+
+// Counts returns an error if a token counts no more, as the state shows it.
+func (k *Keeper) Counts(t pki.Token) error {
+	if _, err := k.catchUp(); err != nil {
+		return fmt.Errorf("this head does not have a token that counts, so it lets nobody in: %w", err)
+	}
+	if k.now().TokenNumber(t) == 0 {
+		return fault.New(fault.BadRequest, "the token was ended (eagleray token finish), and nobody joins with it any more: use the one that has taken its place")
+	}
+	return nil
 }
 
 // now returns the keyring. It is not changed.
