@@ -268,7 +268,7 @@ func changeHeads(c *join.Client, what string, number *uint32, out io.Writer) err
 	}
 	switch what {
 	case "add":
-		fmt.Fprintf(out, "Head %d gets a vote as soon as it has the whole state; eagleray heads list shows it.\n", *number)
+		fmt.Fprintf(out, "Head %d gets a vote as soon as it has the whole state; eagleray heads list shows it. If the number of votes is even then, a head whose vote nobody has asked for becomes a standby.\n", *number)
 	case "remove":
 		fmt.Fprintf(out, "Head %d is being removed; eagleray heads list shows when it is gone. If its process still runs, it ends when the other heads do without it.\n", *number)
 	default:

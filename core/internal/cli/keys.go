@@ -147,7 +147,7 @@ func rotateToken(name, version string, args []string, out io.Writer) error {
 	}
 	token := pki.NewToken(path)
 	if err := pki.WriteToken(path, token); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %s is there already, and is not written over: was the token replaced before? `eagleray token status` tells. If not, move the file away", name, path)
+		return fmt.Errorf("%s: %s is there already, and is not written over. `eagleray token status` tells whether the cluster has two tokens: then finish or withdraw that replacement first. If it has one, move the file away, and put what is in it in the place of the token's file where that was not done", name, path)
 	} else if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -121,6 +121,11 @@ type unused interface{ join.Heads }
 
 func (noHeads) Heads() linkmsg.Heads { return linkmsg.Heads{} }
 
+// alwaysFresh is the state of a head that is alone; nothing else of it is asked for.
+type alwaysFresh struct{ join.State }
+
+func (alwaysFresh) Fresh(context.Context) error { return nil }
+
 func newKeyHead(t *testing.T) *keyHead {
 	t.Helper()
 	t.Setenv("EAGLERAY_TMPDIR", t.TempDir())
@@ -146,7 +151,7 @@ func newKeyHead(t *testing.T) *keyHead {
 		Control: func(uint32, *wire.Peer) wire.Handler { return func(m *wire.Message) { m.Peer().Close() } },
 		Down:    func(uint32, error) {}, Log: log,
 		Join: func(ctx context.Context, from *pki.Stranger, c pki.Channel) {
-			s := join.Server{Self: self, Tokens: h.keeper.Tokens, Heads: noHeads{}, Release: "1.2.3", Log: log}
+			s := join.Server{Self: self, Tokens: h.keeper.Tokens, State: alwaysFresh{}, Heads: noHeads{}, Release: "1.2.3", Log: log}
 			s.Admin = func(ctx context.Context, proved pki.Token, q linkmsg.Admin) (linkmsg.AdminAnswer, error) {
 				return h.admin(ctx, from, proved, q)
 			}

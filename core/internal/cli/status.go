@@ -92,6 +92,6 @@ func noStatus(c *cluster, err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster did not answer within %v: look whether the head runs and can be reached; what the daemon saw is in %s",
+	return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster did not answer within %v: look whether the head runs and can be reached, or, where there are several heads, whether a majority of them runs (`eagleray heads list`); what the daemon saw is in %s",
 		c.pid, callLimit, filepath.Join(c.dir, sessiondir.LogName))
 }

@@ -94,6 +94,9 @@ func silentText(heads []string, silence time.Duration, why error) string {
 	case len(heads) == 0:
 		return text + "Look at logs/head.log in the session's folder. If the head does not come back, end this node with `eagleray stop`, and begin a cluster with `eagleray start --head`"
 	}
+	if len(heads) > 1 {
+		return text + fmt.Sprintf("The cluster has %d heads, and goes on while a majority of them runs: `eagleray heads list` shows those that answer. Start the missing ones again. If most of them are lost for good, `eagleray heads recover` lets one that is left go on alone", len(heads))
+	}
 	return text + "Look whether the head's machine runs and can be reached from here, and start the program again when the head is back. " +
 		"If it will not come back, end this node with `eagleray stop`, and join another head with `eagleray start --address`"
 }

@@ -235,7 +235,7 @@ func (k *Keeper) status(proved pki.Token, a linkmsg.AdminAnswer) linkmsg.AdminAn
 	a.Signing = ring.Signing
 	for _, n := range k.living() {
 		s := said[n.Number]
-		if len(a.Nodes) < mostNodes {
+		if len(a.Nodes) < mostNodes && !k.o.Insecure { // without TLS nodes are not asked which token they have
 			a.Nodes = append(a.Nodes, linkmsg.AdminNode{Number: n.Number, Name: n.Name, Address: n.Address, Token: s.token, Heard: s.asked > 0, Current: s.have == ring.Version})
 		}
 	}
