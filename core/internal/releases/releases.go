@@ -26,17 +26,21 @@ func Talks(n *record.Node) error {
 
 // Idle says which living nodes take no work of this node's programs because of their release; "" if there are none.
 func Idle(nodes map[uint32]record.Node) string {
-	count, versions := 0, []string{}
+	count, found := 0, []int{}
 	for _, n := range nodes {
 		if n.State != record.NodeAlive || !other(&n) {
 			continue
 		}
 		count++
-		if v := fmt.Sprint(n.Wire); !slices.Contains(versions, v) {
-			versions = append(versions, v)
+		if !slices.Contains(found, n.Wire) {
+			found = append(found, n.Wire)
 		}
 	}
-	slices.Sort(versions)
+	slices.Sort(found)
+	versions := make([]string, len(found))
+	for i, v := range found {
+		versions[i] = fmt.Sprint(v)
+	}
 	switch count {
 	case 0:
 		return ""
