@@ -1,4 +1,4 @@
-"""The programs of the README and of a guide run as printed, each by itself, and print what their comments say."""
+"""The programs of the README and of two guides run as printed, each by itself, and print what their comments say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/placement-groups.md")
+DOCUMENTS = ("README.md", "docs/placement-groups.md", "docs/util.md")
 BLOCKS = [
     block
     for document in DOCUMENTS

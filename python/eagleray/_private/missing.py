@@ -51,7 +51,6 @@ _PARTS = {
     "util.joblib": ("the backend for joblib", "submit tasks or use eagleray.util.ActorPool instead"),
     "util.lightgbm": ("LightGBM on Ray", "train in an actor, or use Ray itself"),
     "util.metrics": ("metrics", "print or log the numbers instead, or use Ray itself"),
-    "util.multiprocessing": ("multiprocessing.Pool", "use eagleray.util.ActorPool or tasks instead"),
     "util.rpdb": ("the debugger", "run the function in the driver to debug it"),
     "util.serialization": ("this module", "import register_serializer from ray.util instead"),
     "util.spark": ("Ray on Spark", "use Ray itself"),
