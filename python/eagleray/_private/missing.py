@@ -48,7 +48,6 @@ _PARTS = {
     "util.debugpy": ("the debugger", "run the function in the driver to debug it"),
     "util.horovod": ("Horovod on Ray", "run the workers as actors, or use Ray itself"),
     "util.iter": ("parallel iterators", "use generators with num_returns='streaming' instead"),
-    "util.joblib": ("the backend for joblib", "submit tasks or use eagleray.util.ActorPool instead"),
     "util.lightgbm": ("LightGBM on Ray", "train in an actor, or use Ray itself"),
     "util.metrics": ("metrics", "print or log the numbers instead, or use Ray itself"),
     "util.rpdb": ("the debugger", "run the function in the driver to debug it"),

@@ -57,7 +57,7 @@ class Pool:
         _check_number("maxtasksperchild", maxtasksperchild, "maxtasksperchild must be a positive int or None")
         if context is not None:
             warnings.warn("the argument 'context' of Pool has no effect: the workers are actors", stacklevel=2)
-        cpus = _cpus(processes, ray_address)
+        cpus = session_cpus(processes, ray_address)
         if processes is None:
             processes = max(1, cpus)
         elif processes > cpus:
@@ -310,8 +310,13 @@ class Pool:
         self._ending.append((actor, actor.__ray_terminate__.remote()))
 
 
-def _cpus(processes: int | None, address: str | None) -> int:
-    """The CPUs of the cluster; starts or joins a session when there is none."""
+def session_cpus(processes: int | None = None, address: str | None = None) -> int:
+    """The CPUs of the cluster; starts or joins a session when there is none.
+
+    Args:
+        processes: The CPUs that a session declares which starts for this; detected when None.
+        address: The cluster to join, as for ``init``.
+    """
     if process.session is None:
         from eagleray._private.session import node
 
