@@ -63,7 +63,7 @@ CASES = {
         programs = [
             "import ray.data", "import ray.data.dataset", "from ray import tune", "from ray.data import Dataset",
             "from ray.train.torch import TorchTrainer", "from ray.util.collective import allreduce",
-            "from ray.util.multiprocessing import Pool", "import ray.util.metrics",
+            "from ray.util.dask import ray_dask_get", "import ray.util.metrics",
             "from ray.runtime_env import RuntimeEnv", "import ray.cloudpickle as pickle",
             "import ray.serve",
             "from ray.util.annotations import PublicAPI", "from ray.util.actor_group import ActorGroup",
@@ -88,7 +88,7 @@ CASES = {
         inspect.getmembers(ray)
         for owner, names in {
             ray: ["data", "tune", "serve", "job_config", "timeline"],
-            ray.util: ["collective", "iter", "multiprocessing"],
+            ray.util: ["collective", "iter", "dask"],
             ray.util.scheduling_strategies: ["NodeLabelSchedulingStrategy"],
             ray.util.accelerators: ["tpu"],
         }.items():

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from eagleray.util import accelerators as accelerators
     from eagleray.util import actor_pool as actor_pool
+    from eagleray.util import joblib as joblib
+    from eagleray.util import multiprocessing as multiprocessing
     from eagleray.util import queue as queue
     from eagleray.util import scheduling_strategies as scheduling_strategies
     from eagleray.util import state as state
@@ -46,7 +48,9 @@ _NAMES = {
     "register_serializer": "inspection",
     "remove_placement_group": "placement_group",
 }
-_MODULES = frozenset({"accelerators", "actor_pool", "queue", "scheduling_strategies", "state"})
+_MODULES = frozenset(
+    {"accelerators", "actor_pool", "joblib", "multiprocessing", "queue", "scheduling_strategies", "state"}
+)
 
 __all__ = [*_NAMES, *_MODULES]  # noqa: PLE0604
 
