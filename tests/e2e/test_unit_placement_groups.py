@@ -239,6 +239,7 @@ def test_a_group_is_named_once_and_without_a_fallback() -> None:
         {"placement_group_bundle_index": "0"},
         {"placement_group_capture_child_tasks": "yes"},
         {"scheduling_strategy": InGroup("mine")},  # type: ignore[arg-type]
+        {"scheduling_strategy": InGroup(GROUP, 0, "false")},  # type: ignore[arg-type]
         {"scheduling_strategy": 7},
     ],
 )
@@ -385,7 +386,7 @@ def test_wait_raises_for_a_group_that_never_comes(head: Head) -> None:
     head.answers = [{"state": "REMOVED", "message": ""}, {"state": "REMOVED", "message": "it was removed by f"}]
     with pytest.raises(TaskPlacementGroupRemoved, match=HEX):
         GROUP.wait(float("inf"))
-    with pytest.raises(TaskPlacementGroupRemoved, match="it was removed by f"):
+    with pytest.raises(TaskPlacementGroupRemoved, match=f"{HEX} was removed: it was removed by f"):
         GROUP.wait()
 
 
@@ -400,6 +401,16 @@ def test_a_removed_or_unknown_group_is_left_alone(head: Head) -> None:
         remove_placement_group(HEX)  # type: ignore[arg-type]
     remove_placement_group(PlacementGroup.empty())
     assert len(head.asked) == 3
+
+
+@pytest.mark.parametrize("wrong", [HEX, 7, b"", PlacementGroup])
+def test_what_is_no_group_is_refused_by_name(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"placement_group_table\(\) takes a PlacementGroup"):
+        placement_group_table(wrong)
+    with pytest.raises(TypeError, match=r"check_placement_group_index\(\) takes a PlacementGroup"):
+        check_placement_group_index(wrong, 0)
+    with pytest.raises(TypeError, match=r"get_placement_group\(\) takes the name of a group, a text; got \[\]"):
+        get_placement_group([])  # type: ignore[arg-type]
 
 
 def test_groups_are_found_by_name(head: Head) -> None:

@@ -21,8 +21,8 @@ func (m *Machine) recall() {
 	if len(ask) == 0 {
 		return
 	}
-	soon := m.freeSoon(ask)
-	if soon == nil {
+	soon, held := m.freeSoon(ask)
+	if held == nil {
 		return
 	}
 	// In the order of reserve: one lease each, in turn, until nothing fits.
@@ -44,7 +44,7 @@ func (m *Machine) recall() {
 			// Nobody knows which choice will be free first, so leases are recalled for each.
 			var coming resource.Set
 			for _, c := range m.openChoices(d) {
-				if c.Need.Fits(soon) || m.recallFor(d, c.Need, soon, gains) {
+				if c.Need.Fits(soon) || m.recallFor(d, c.Need, soon, held, gains) {
 					coming = atLeast(c.Need, coming)
 				}
 			}
@@ -61,15 +61,27 @@ func (m *Machine) recall() {
 	}
 }
 
-// freeSoon returns what will be free when every lease that is ending has ended. It returns
-// nil when no lease can be recalled now. It can be compared with what some demands need.
-func (m *Machine) freeSoon(ask []*demand) resource.Set {
-	left := false
+// recallables are the leases that can be recalled now, and what they free. There may be many of them, and many demands that wait, such as one for each
+// placement group: so what a lease frees is asked for once.
+type recallables struct {
+	leases []*lease
+	frees  map[*lease]resource.Set
+	all    resource.Set // what they free together
+}
+
+// freeSoon returns what will be free when every lease that is ending has ended, and the leases that can be recalled now: nil if there are none.
+// What is free can be compared with what the demands need.
+func (m *Machine) freeSoon(ask []*demand) (resource.Set, *recallables) {
+	held := &recallables{frees: make(map[*lease]resource.Set), all: make(resource.Set)}
 	for _, l := range m.leases {
-		left = left || m.recallable(l)
+		if m.recallable(l) {
+			held.leases = append(held.leases, l)
+			held.frees[l] = l.frees()
+			held.all.Add(held.frees[l])
+		}
 	}
-	if !left {
-		return nil
+	if held.leases == nil {
+		return nil, nil
 	}
 	soon := m.freeForAll(ask...)
 	for _, l := range m.leases {
@@ -77,7 +89,7 @@ func (m *Machine) freeSoon(ask []*demand) resource.Set {
 			soon.Add(l.frees())
 		}
 	}
-	return soon
+	return soon, held
 }
 
 func (m *Machine) recallable(l *lease) bool {
@@ -86,15 +98,21 @@ func (m *Machine) recallable(l *lease) bool {
 
 // recallFor recalls leases until need, a choice of d, fits into soon. It recalls no lease if
 // that is not possible.
-func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]int) bool {
-	then := soon.Clone()
+func (m *Machine) recallFor(d *demand, need, soon resource.Set, held *recallables, gains map[any]int) bool {
+	then := make(resource.Set, len(need)) // of soon, which may have the names of many bundles, only what matters here
+	for name, n := range need {
+		if n > max(soon[name], 0)+held.all[name] {
+			return false
+		}
+		then[name] = soon[name]
+	}
 	var chosen []*lease
 	taken := make(map[any]int)
 	for !need.Fits(then) {
 		var best *lease
 		bestOver := 0
-		for _, l := range m.leases {
-			if !m.recallable(l) || slices.Contains(chosen, l) || !helps(l.frees(), need, then) {
+		for _, l := range held.leases {
+			if !m.recallable(l) || slices.Contains(chosen, l) || !helps(held.frees[l], need, then) {
 				continue
 			}
 			over := l.surplus(d, taken, gains)
@@ -106,7 +124,7 @@ func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]in
 			return false
 		}
 		chosen = append(chosen, best)
-		then.Add(best.frees())
+		then.Add(held.frees[best])
 		h := best.demand
 		taken[h]++
 		taken[h.client]++
@@ -114,7 +132,7 @@ func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]in
 	}
 	for _, l := range chosen {
 		l.recalled = true
-		soon.Add(l.frees())
+		soon.Add(held.frees[l])
 		m.uncount(l)
 		m.emit(Recall{l.demand.client.id, l.id})
 	}

@@ -117,7 +117,8 @@ def remove_placement_group(placement_group: PlacementGroup) -> None:
     """Ends a placement group. What its bundles have is free for other work again.
 
     Tasks and actors that run in the group are ended. Tasks fail with ``TaskPlacementGroupRemoved``, also those that
-    wait, and calls of the actors with ``ActorPlacementGroupRemoved``. A group that was removed before is left alone.
+    wait, and calls of the actors with ``ActorPlacementGroupRemoved``. A task that runs and may not be run again
+    (``max_retries=0``) fails with ``WorkerCrashedError``. A group that was removed before is left alone.
 
     Raises:
         TypeError: the argument is no placement group.
@@ -135,7 +136,7 @@ def get_placement_group(placement_group_name: str) -> PlacementGroup:
         ValueError: the name is empty, or there is no such group.
         TypeError: the name is no text.
     """
-    if not placement_group_name:
+    if placement_group_name is None or placement_group_name == "":
         raise ValueError("get_placement_group() takes the name of a group that is not empty")
     if not isinstance(placement_group_name, str):
         raise TypeError(f"get_placement_group() takes the name of a group, a text; got {placement_group_name!r}")
@@ -160,7 +161,12 @@ def placement_group_table(placement_group: PlacementGroup | None = None) -> dict
         (index → id in hex, empty for a bundle without a node), ``strategy``, ``state`` (PENDING, CREATED, RESCHEDULING,
         REMOVED) and ``stats`` (times in milliseconds). It is empty if there is no such group. For all groups such a
         dictionary for each, by the group's id in hex.
+
+    Raises:
+        TypeError: the argument is no placement group.
     """
+    if placement_group is not None and not isinstance(placement_group, GroupHandle):
+        raise TypeError(f"placement_group_table() takes a PlacementGroup, or None for all; got {placement_group!r}")
     session = process.require()
     if placement_group is not None:
         found = placement_groups.fetch(session, placement_group.id.binary())
@@ -175,7 +181,14 @@ def get_current_placement_group() -> PlacementGroup | None:
 
 
 def check_placement_group_index(placement_group: PlacementGroup, bundle_index: int) -> None:
-    """Raises ValueError if the group has no bundle with this index; -1 stands for any bundle."""
+    """Raises ValueError if the group has no bundle with this index; -1 stands for any bundle.
+
+    Raises:
+        TypeError: the first argument is no placement group, or the index no whole number.
+        ValueError: there is no such bundle.
+    """
+    if not isinstance(placement_group, GroupHandle):
+        raise TypeError(f"check_placement_group_index() takes a PlacementGroup, got {placement_group!r}")
     placement.check_index(placement_group, bundle_index)
 
 

@@ -27,6 +27,9 @@ def check_strategy(name: str, value: Any) -> None:
     """Raises if the value is no scheduling strategy."""
     if names_group(value):
         _check_group(f"{name}: placement_group", value.placement_group)
+        capture = value.placement_group_capture_child_tasks
+        if not (capture is None or isinstance(capture, bool)):
+            raise TypeError(f"{name}: placement_group_capture_child_tasks takes True, False or None, got {capture!r}")
         return
     if not isinstance(value, str) and not hasattr(value, "node_id"):
         raise TypeError(

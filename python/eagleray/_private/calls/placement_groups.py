@@ -242,7 +242,9 @@ def await_placed(session: Session, group_id: bytes, seconds: float) -> bool:
         if answer["state"] == "CREATED":
             return True
         if answer["state"] == "REMOVED":
-            raise TaskPlacementGroupRemoved(answer["message"] or f"Placement group {group_id.hex()} was removed.")
+            raise TaskPlacementGroupRemoved(
+                f"placement group {group_id.hex()} was removed" + (answer["message"] and f": {answer['message']}")
+            )
         if answer["state"] == "INFEASIBLE":
             raise PlacementGroupUnschedulableError(answer["message"])
         if left <= ms:
