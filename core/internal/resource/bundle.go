@@ -298,6 +298,23 @@ func (l *Ledger) addBundles(to Set, of func(*Ledger) Set) Set {
 	return to
 }
 
+// FreeOf returns what Free has of one name. It takes no longer when there are many bundles.
+func (l *Ledger) FreeOf(name string) Amount {
+	free := l.free[name]
+	at := strings.LastIndex(name, inGroup)
+	if at < 0 {
+		return free
+	}
+	here, suffix := name[:at], name[at:]
+	if b := l.bundles[suffix]; b != nil && b.inner != nil {
+		free += b.inner.free[here]
+	}
+	for _, b := range l.groups[suffix] {
+		free += b.inner.free[here]
+	}
+	return free
+}
+
 // bundleOf returns the bundle of the ledger of which an allocation was made, nil if it was made of the ledger itself.
 func (l *Ledger) bundleOf(a *Allocation) *bundle {
 	if a == nil || a.ledger == nil || a.ledger.in == nil || a.ledger.in.outer != l {

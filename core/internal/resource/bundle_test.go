@@ -60,6 +60,16 @@ func TestBundles_WorkGetsTheirDevices(t *testing.T) {
 	l.Release(half)
 	l.Release(other)
 	l.Release(half) // once more
+	for name, free := range l.Free() {
+		if got := l.FreeOf(name); got != free {
+			t.Errorf("of %s %s is free, and %s by name", name, free, got)
+		}
+	}
+	for _, name := range []string{"x", "CPU_group_7_" + groupA, "CPU_group_", "_group_0_" + groupA} {
+		if got := l.FreeOf(name); got != 0 {
+			t.Errorf("of %s, which is not there, %s is free", name, got)
+		}
+	}
 	if free := l.Free(); free["GPU_group_0_"+groupA] != FromInt(2) || free["GPU_group_1_"+groupA] != Unit/2 || free["GPU_group_"+groupA] != FromInt(2)+Unit/2 || free[GPU] != FromInt(1)+Unit/2 {
 		t.Errorf("free: %s", free)
 	}

@@ -43,9 +43,13 @@ func (m *Machine) failInGroup(d *demand) bool {
 
 // GroupWaits says that a group can be waited for, or is created.
 func (m *Machine) GroupWaits(id ids.Group) {
-	if row := m.groups[id]; row != nil {
-		row.code, row.why = "", ""
-		m.failWhatFitsNoBundle(id)
+	row := m.groups[id]
+	if row == nil {
+		return
+	}
+	failed := row.code != ""
+	row.code, row.why = "", ""
+	if m.failWhatFitsNoBundle(id) || failed { // else nothing is decided otherwise than before; there may be many groups
 		m.reschedule()
 	}
 }
@@ -69,24 +73,32 @@ func (m *Machine) GroupFails(id ids.Group, code fault.Code, why string) {
 	m.reschedule()
 }
 
-// failWhatFitsNoBundle fails what waits and no bundle of a group can have, on a node that has all bundles.
-func (m *Machine) failWhatFitsNoBundle(id ids.Group) {
+// failWhatFitsNoBundle fails what waits and no bundle of a group can have, on a node that has all bundles. It reports whether there was any.
+func (m *Machine) failWhatFitsNoBundle(id ids.Group) (failed bool) {
+	if m.o.Cluster {
+		return false
+	}
 	group := id.String()
 	for _, d := range slices.Clone(m.waiting) {
+		if d.class.Strategy.Kind == strategy.Group && d.class.Strategy.Group != id {
+			continue
+		}
 		if _, in, asks := resource.Outside(d.class.Need); asks && in.Group == group {
-			m.failOutsideBundles(d)
+			failed = m.failOutsideBundles(d) || failed
 		}
 	}
+	return failed
 }
 
 // failOutsideBundles fails a class that no bundle of its group can have, or the actors of a shape. It does so on a node that has all bundles, and when they are open.
-func (m *Machine) failOutsideBundles(d *demand) {
+func (m *Machine) failOutsideBundles(d *demand) (failed bool) {
 	if m.o.Cluster {
-		return
+		return false
 	}
 	why := m.whyInfeasible(d, d.class.Name)
 	switch {
 	case why == "":
+		return false
 	case d.isActor():
 		for _, a := range d.queue {
 			m.emit(ActorFailed{a.id, fault.ActorUnschedulable, why})
@@ -94,15 +106,21 @@ func (m *Machine) failOutsideBundles(d *demand) {
 	default:
 		m.fail(d, why)
 	}
+	return true
 }
 
-// freeFor returns what is free, as far as these needs can be compared with it. A node may have very many bundles, so their names are there only if one of the
-// needs asks something of a bundle.
+// freeFor returns what is free, as far as these needs can be compared with it. A node may have very many bundles, so of their names only those are there that one
+// of the needs has.
 func (m *Machine) freeFor(needs ...resource.Set) resource.Set {
-	if slices.ContainsFunc(needs, resource.AsksBundle) {
-		return m.ledger.Free()
+	free := m.ledger.PlainFree()
+	for _, need := range needs {
+		if resource.AsksBundle(need) {
+			for name := range need {
+				free[name] = m.ledger.FreeOf(name)
+			}
+		}
 	}
-	return m.ledger.PlainFree()
+	return free
 }
 
 // freeForAll is freeFor the choices of several demands.

@@ -11,7 +11,7 @@ import (
 // Many classes wait, each in a placement group of its own that is full. To look for leases to recall for them takes little for each, no matter how many
 // leases and bundles there are: each request of a client has the machine look.
 func TestRecall_ManyGroupsWait_CostsLittleForEach(t *testing.T) {
-	const groups, cost = 100, 30
+	const groups, cost = 100, 14
 	l, err := resource.NewLedger(resource.Set{"CPU": groups * resource.Unit}, nil)
 	if err != nil {
 		t.Fatal(err)

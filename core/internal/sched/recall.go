@@ -21,10 +21,11 @@ func (m *Machine) recall() {
 	if len(ask) == 0 {
 		return
 	}
-	soon, held := m.freeSoon(ask)
+	held := m.recallables()
 	if held == nil {
 		return
 	}
+	soon := m.freeSoon(ask)
 	// In the order of reserve: one lease each, in turn, until nothing fits.
 	slices.SortStableFunc(ask, func(a, b *demand) int {
 		switch {
@@ -69,9 +70,8 @@ type recallables struct {
 	all    resource.Set // what they free together
 }
 
-// freeSoon returns what will be free when every lease that is ending has ended, and the leases that can be recalled now: nil if there are none.
-// What is free can be compared with what the demands need.
-func (m *Machine) freeSoon(ask []*demand) (resource.Set, *recallables) {
+// recallables returns the leases that can be recalled now; nil if there are none.
+func (m *Machine) recallables() *recallables {
 	held := &recallables{frees: make(map[*lease]resource.Set), all: make(resource.Set)}
 	for _, l := range m.leases {
 		if m.recallable(l) {
@@ -81,15 +81,36 @@ func (m *Machine) freeSoon(ask []*demand) (resource.Set, *recallables) {
 		}
 	}
 	if held.leases == nil {
-		return nil, nil
+		return nil
 	}
-	soon := m.freeForAll(ask...)
+	return held
+}
+
+// freeSoon returns what will be free, of that which is asked for, when every lease that is ending has ended.
+func (m *Machine) freeSoon(ask []*demand) resource.Set {
+	soon := make(resource.Set)
+	for _, d := range ask {
+		for _, c := range m.openChoices(d) {
+			for name := range c.Need {
+				soon[name] = m.ledger.FreeOf(name)
+			}
+		}
+	}
 	for _, l := range m.leases {
 		if l.ending() {
 			soon.Add(l.frees())
 		}
 	}
-	return soon, held
+	return soon
+}
+
+// freeOf returns what is free of the names that a set has.
+func (m *Machine) freeOf(s resource.Set) resource.Set {
+	free := make(resource.Set, len(s))
+	for name := range s {
+		free[name] = m.ledger.FreeOf(name)
+	}
+	return free
 }
 
 func (m *Machine) recallable(l *lease) bool {

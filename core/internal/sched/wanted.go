@@ -16,12 +16,12 @@ func (m *Machine) notifyHolders() {
 		return
 	}
 	var told []*lease
-	free := m.freeForAll(m.waiting...)
 	for _, l := range m.leases {
 		if l.wanted || l.ending() {
 			continue
 		}
 		yield := l.frees()
+		free := m.freeOf(yield)
 		for _, d := range m.waiting {
 			if d == l.demand || d.outstanding() == 0 || m.namesOther(d) {
 				continue
