@@ -12,14 +12,20 @@ if TYPE_CHECKING:
 
     from eagleray.util import accelerators as accelerators
     from eagleray.util import actor_pool as actor_pool
+    from eagleray.util import check_serialize as check_serialize
+    from eagleray.util import debug as debug
     from eagleray.util import joblib as joblib
     from eagleray.util import multiprocessing as multiprocessing
     from eagleray.util import queue as queue
     from eagleray.util import scheduling_strategies as scheduling_strategies
+    from eagleray.util import serialization as serialization
     from eagleray.util import state as state
     from eagleray.util.actor_pool import ActorPool as ActorPool
     from eagleray.util.completion import as_completed as as_completed
     from eagleray.util.completion import map_unordered as map_unordered
+    from eagleray.util.debug import disable_log_once_globally as disable_log_once_globally
+    from eagleray.util.debug import enable_periodic_logging as enable_periodic_logging
+    from eagleray.util.debug import log_once as log_once
     from eagleray.util.inspection import deregister_serializer as deregister_serializer
     from eagleray.util.inspection import get_node_ip_address as get_node_ip_address
     from eagleray.util.inspection import inspect_serializability as inspect_serializability
@@ -37,11 +43,14 @@ _NAMES = {
     "PlacementGroup": "placement_group",
     "as_completed": "completion",
     "deregister_serializer": "inspection",
+    "disable_log_once_globally": "debug",
+    "enable_periodic_logging": "debug",
     "get_current_placement_group": "placement_group",
     "get_node_ip_address": "inspection",
     "get_placement_group": "placement_group",
     "inspect_serializability": "inspection",
     "list_named_actors": "inspection",
+    "log_once": "debug",
     "map_unordered": "completion",
     "placement_group": "placement_group",
     "placement_group_table": "placement_group",
@@ -49,7 +58,19 @@ _NAMES = {
     "remove_placement_group": "placement_group",
 }
 _MODULES = frozenset(
-    {"accelerators", "actor_pool", "joblib", "multiprocessing", "queue", "scheduling_strategies", "state"}
+    {
+        "accelerators",
+        "actor_pool",
+        "annotations",
+        "check_serialize",
+        "debug",
+        "joblib",
+        "multiprocessing",
+        "queue",
+        "scheduling_strategies",
+        "serialization",
+        "state",
+    }
 )
 
 __all__ = [*_NAMES, *_MODULES]  # noqa: PLE0604
@@ -85,4 +106,5 @@ class _Util(ModuleType):
         return importlib.import_module, (self.__name__,)
 
 
+globals().pop("annotations")  # of __future__: here it is the name of a module
 sys.modules[__name__].__class__ = _Util

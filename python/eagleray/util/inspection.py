@@ -16,8 +16,13 @@ class FailureTuple(NamedTuple):
     """A part that cannot be pickled: itself, the way to it, the whole that it is in."""
 
     obj: Any
-    name: str
+    path: tuple[str, ...]
     parent: Any
+
+    @property
+    def name(self) -> str:
+        """The way as a text."""
+        return " → ".join(self.path)
 
 
 def inspect_serializability(
@@ -41,12 +46,13 @@ def inspect_serializability(
         print(f"{shown} can be serialized", file=out)
         return True, set()
     part, path, reason = find_culprit(base_obj, problem)
-    way = " → ".join(path) or shown
+    steps = tuple(path) or (shown,)
+    way = " → ".join(steps)
     print(f"{shown} cannot be serialized: {reason}. The part to blame: {way}, {part!r}", file=out)
     try:
-        found = {FailureTuple(part, way, base_obj)}
+        found = {FailureTuple(part, steps, base_obj)}
     except TypeError:  # not hashable
-        found = {FailureTuple(repr(part), way, repr(base_obj))}
+        found = {FailureTuple(repr(part), steps, repr(base_obj))}
     return False, found
 
 
