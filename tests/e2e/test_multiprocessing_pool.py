@@ -61,6 +61,11 @@ def call_it(func: Any, args: Any) -> Any:
     return func(*args)
 
 
+def call_both(first: Any, args: Any, second: Any, others: Any) -> Any:
+    first(*args)
+    return second(*others)
+
+
 def raises_odd() -> None:
     raise Odd("a", "b")
 
@@ -164,12 +169,17 @@ def test_exceptions_come_as_in_the_standard_pool(each: Any) -> None:
 
 def test_the_first_exception_in_the_order_of_the_items_counts(pool: Any, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    calls = [(fails_after, (str(gate), 5)), (odd_fails, (7,)), (double, (1,)), (gate.touch, ())]  # in turn on two
     first: list[Exception] = []
-    result = pool.starmap_async(call_it, calls, chunksize=1, error_callback=first.append)
+
+    def note(error: Exception) -> None:
+        first.append(error)
+        gate.touch()
+
+    calls = [(fails_after, (str(gate), 5)), (odd_fails, (7,))]
+    result = pool.starmap_async(call_it, calls, chunksize=1, error_callback=note)
     with pytest.raises(Own, match="5 is odd"):
         result.get(PATIENCE_S)
-    assert [str(error.args[0]) for error in first] == ["7 is odd"]  # the callback gets the one that comes first
+    assert [error.args[0] for error in first] == ["7 is odd"]  # the callback gets the one that comes first
 
 
 def test_a_call_that_raises_stop_iteration_does_not_end_the_map(pool: Any) -> None:
@@ -320,11 +330,16 @@ def test_a_process_ends_after_maxtasksperchild_chunks(ray: Any) -> None:
         assert len({result.get(PATIENCE_S) for result in results}) == 2
 
 
-def test_a_process_that_dies_is_replaced(ray: Any) -> None:
+def test_a_process_that_dies_is_replaced(ray: Any, tmp_path: Path) -> None:
     with Pool(1, set_started, ("again",)) as pool:
         before = pool.apply(pid)
+        gate = tmp_path / "gate"
+        waits = pool.apply_async(call_both, (wait_for, (str(gate),), dies, ()))
+        behind = pool.map_async(get_started, range(3), 1)
+        gate.touch()
         with pytest.raises(ray.exceptions.RayActorError):
-            pool.apply(dies)
+            waits.get(PATIENCE_S)
+        assert behind.get(PATIENCE_S) == ["again"] * 3  # in the successor
         assert pool.apply(get_started) == "again" and pool.apply(pid) != before
 
 
