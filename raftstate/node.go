@@ -13,7 +13,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate/internal/answered"
-	"github.com/eagleray/eagleray/raftstate/internal/inturn"
 	"github.com/eagleray/eagleray/raftstate/internal/requests"
 )
 
@@ -28,11 +27,10 @@ type Node struct {
 	reign    atomic.Pointer[Reign] // nil: another member leads, or none
 	marks    marks
 
-	mu       sync.Mutex
-	halted   bool
-	leader   chan struct{}  // closed when the known leader changes; nil while nobody waits
-	inside   sync.WaitGroup // waits for raft under way; raft must run until they end
-	proposed inturn.Queue   // the commands that callers wait for
+	mu     sync.Mutex
+	halted bool
+	leader chan struct{}  // closed when the known leader changes; nil while nobody waits
+	inside sync.WaitGroup // waits for raft under way; raft must run until they end
 
 	unstorable <-chan struct{} // closed when the stores have failed; nil: nobody guards them
 

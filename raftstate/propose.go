@@ -140,30 +140,23 @@ func (n *Node) propose(ctx context.Context, data []byte) (Result, attempt, error
 		defer n.inside.Done()
 		return n.await(n.raft.Apply(data, 0))
 	}
+	type reply struct {
+		r   Result
+		a   attempt
+		err error
+	}
 	done := make(chan reply, 1)
-	f := n.raft.Apply(data, enqueueLimit)
-	n.proposed.Add(func() {
+	go func() {
 		defer n.inside.Done()
-		r, a, err := n.await(f)
+		r, a, err := n.await(n.raft.Apply(data, 0))
 		done <- reply{r, a, err}
-	})
+	}()
 	select {
 	case p := <-done:
 		return p.r, p.a, p.err
 	case <-ctx.Done():
 		return Result{}, maybeApplied, ctx.Err()
 	}
-}
-
-// enqueueLimit is how long raft may take to take a command up. It takes many at a time, so it is late only when its disk does not answer; then the command is
-// offered again, and the caller may give up meanwhile.
-const enqueueLimit = time.Second
-
-// reply is what came of a proposal.
-type reply struct {
-	r   Result
-	a   attempt
-	err error
 }
 
 // await waits for raft's answer. It comes while raft runs: a leader that

@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"pulls":    {"core/internal/pulls"},
 	"keys":     {"core/internal/keyleases", "raftstate/internal/keyspace"},
 	"tables":   {"raftstate/internal/actortable", "raftstate/internal/answered", "raftstate/internal/classes", "raftstate/internal/grouptable", "raftstate/internal/values"},
-	"state":    {"core/internal/raftlog", "raftstate", "raftstate/internal/blocks", "raftstate/internal/inturn", "raftstate/internal/memory", "raftstate/internal/recordstream", "raftstate/internal/requests", "raftstate/internal/ring"},
+	"state":    {"core/internal/raftlog", "raftstate", "raftstate/internal/blocks", "raftstate/internal/memory", "raftstate/internal/recordstream", "raftstate/internal/requests", "raftstate/internal/ring"},
 	"joblogs":  {"core/internal/joblogs"},
 	"visitors": {"core/internal/visitors"},
 	"packages": {"core/internal/packages"},

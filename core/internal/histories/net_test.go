@@ -23,7 +23,45 @@ type network struct {
 	ends map[string]*end
 	cuts map[[2]string]bool
 	sent atomic.Int64   // snapshots that were sent and taken
-	late sync.WaitGroup // for commands that arrive once more
+	late underWay // commands that arrive once more
+}
+
+// underWay counts what goes on. Unlike a sync.WaitGroup it may be waited for while more begins: members go on forwarding commands of their own.
+type underWay struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when n is 0 again; nil while it is
+}
+
+// Go carries something out on a goroutine of its own.
+func (u *underWay) Go(do func()) {
+	u.add(1)
+	go func() {
+		defer u.add(-1)
+		do()
+	}()
+}
+
+func (u *underWay) add(n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch u.n += n; {
+	case u.n == 0:
+		close(u.none)
+		u.none = nil
+	case u.none == nil:
+		u.none = make(chan struct{})
+	}
+}
+
+// Wait waits until nothing goes on.
+func (u *underWay) Wait() {
+	u.mu.Lock()
+	none := u.none
+	u.mu.Unlock()
+	if none != nil {
+		<-none
+	}
 }
 
 // end is a member's end of the network, from its start to its death.
