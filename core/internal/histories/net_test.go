@@ -22,8 +22,8 @@ type network struct {
 	die  *rand.Rand
 	ends map[string]*end
 	cuts map[[2]string]bool
-	sent atomic.Int64   // snapshots that were sent and taken
-	late underWay // commands that arrive once more
+	sent atomic.Int64 // snapshots that were sent and taken
+	late underWay     // commands that arrive once more
 }
 
 // underWay counts what goes on. Unlike a sync.WaitGroup it may be waited for while more begins: members go on forwarding commands of their own.
