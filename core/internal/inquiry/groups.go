@@ -110,7 +110,7 @@ func AwaitGroup(h Head, p *Pending, m *wire.Message) error {
 			}()
 		})
 		if q.TimeoutMs >= 0 {
-			limit = time.AfterFunc(time.Duration(q.TimeoutMs)*time.Millisecond, func() {
+			limit = time.AfterFunc(time.Duration(min(q.TimeoutMs, maxWaitMs))*time.Millisecond, func() {
 				<-set
 				if cancel() {
 					answered()
@@ -125,6 +125,9 @@ func AwaitGroup(h Head, p *Pending, m *wire.Message) error {
 }
 
 const waitForGroup = "wait for a placement group"
+
+// maxWaitMs bounds the time of a wait, such that it is one of time.Duration: some 31 years.
+const maxWaitMs = 1_000_000_000_000
 
 // tellGroup answers with a group's state as it is.
 func tellGroup(h Head, id ids.Group, m *wire.Message) {

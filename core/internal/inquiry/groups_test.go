@@ -3,6 +3,7 @@ package inquiry
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -241,6 +242,25 @@ func TestAwaitGroup_TimeIsOver_AnswersWithTheStateAsItIs(t *testing.T) {
 	got := w.ask("PENDING", 1)
 	if a := take(t, "the answer", got); fault.CodeOf(a.err) != fault.HeadUnavailable {
 		t.Errorf("of a head that fails: %+v", a)
+	}
+	w.none()
+}
+
+// A time that is longer than a time.Duration can be is not over at once.
+func TestAwaitGroup_LongestTime_IsWaitedFor(t *testing.T) {
+	w := newWaiting(t)
+	got := w.ask("PENDING", math.MaxInt64)
+	q := take(t, "the question", w.head.asked)
+	select {
+	case <-q.canceled:
+		t.Error("the question has ended at once")
+	case <-time.After(50 * time.Millisecond): // as long as it takes to see that nothing happens
+		rec := w.head.group
+		rec.State = record.GroupCreated
+		q.done(rec, "", nil)
+		if a := take(t, "the answer", got); a.err != nil || a.state.State != "CREATED" {
+			t.Errorf("%+v", a)
+		}
 	}
 	w.none()
 }

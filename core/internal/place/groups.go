@@ -271,15 +271,20 @@ func (m *Machine) packingNodes(g *group) (nodes []packing.Node, slots []*node) {
 		if n == nil || !n.takes() || !m.knowsGroups(g, n) {
 			continue
 		}
-		p := packing.Node{Ledger: n.ledger, Load: n.load, Spare: n.devices && !slices.ContainsFunc(g.Bundles, n.ledger.AsksDevices)}
-		for _, at := range g.At {
-			if at == n.id {
-				p.Here++
-			}
-		}
-		nodes, slots = append(nodes, p), append(slots, n)
+		spare := n.devices && !slices.ContainsFunc(g.Bundles, n.ledger.AsksDevices)
+		nodes, slots = append(nodes, packing.Node{Ledger: n.ledger, Here: g.on(n.id), Load: n.load, Spare: spare}), append(slots, n)
 	}
 	return nodes, slots
+}
+
+// on returns how many bundles of the group a node has already.
+func (g *group) on(n Node) (count int) {
+	for _, at := range g.At {
+		if at == n {
+			count++
+		}
+	}
+	return count
 }
 
 // knowsGroups reports whether a node has placement groups, and its processes talk with the one that has made the group.

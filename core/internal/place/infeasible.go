@@ -196,13 +196,7 @@ func (m *Machine) couldGroup(g *group) bool {
 		if n == nil || n.ledger == nil {
 			continue
 		}
-		p := packing.Node{Ledger: n.ledger}
-		for _, at := range g.At {
-			if at == n.id {
-				p.Here++
-			}
-		}
-		nodes, slots = append(nodes, p), append(slots, n)
+		nodes, slots = append(nodes, packing.Node{Ledger: n.ledger, Here: g.on(n.id)}), append(slots, n)
 	}
 	missing, _ := m.missing(g, slots)
 	return packing.Could(g.Strategy, missing, nodes)

@@ -103,7 +103,8 @@ func parseSuffix(suffix string) (id BundleID, ok bool) {
 	return BundleID{Group: group, Index: n}, err == nil && n >= 0 && group != ""
 }
 
-// IsBundleName reports whether a resource has a name as those of bundles, which no node declares.
+// IsBundleName reports whether a resource has a name as Totals and Free give to what bundles have. A program may use such a name for a resource of its own, as under
+// Ray.
 func IsBundleName(name string) bool { return name == Marker || strings.Contains(name, inGroup) }
 
 // strip returns what a set asks of the bundle with a suffix, by the names that these amounts have in the bundle's ledger. A name without the

@@ -116,9 +116,10 @@ def placement_group(
 def remove_placement_group(placement_group: PlacementGroup) -> None:
     """Ends a placement group. What its bundles have is free for other work again.
 
-    Tasks and actors that run in the group are ended. Tasks fail with ``TaskPlacementGroupRemoved``, also those that
-    wait, and calls of the actors with ``ActorPlacementGroupRemoved``. A task that runs and may not be run again
-    (``max_retries=0``) fails with ``WorkerCrashedError``. A group that was removed before is left alone.
+    It returns when the cluster has noted that, and tasks and actors that run in the group end a moment later. Tasks
+    fail with ``TaskPlacementGroupRemoved``, also those that wait, and calls of the actors with
+    ``ActorPlacementGroupRemoved``. A task that runs and may not be run again (``max_retries=0``) fails with
+    ``WorkerCrashedError``. A group that was removed before is left alone.
 
     Raises:
         TypeError: the argument is no placement group.

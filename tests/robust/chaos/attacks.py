@@ -349,10 +349,10 @@ def attack(
     if name in ("certificates", "roles"):
         words.append(f"-state={cluster.state()}")
     # It is in a session of its own, and the kernel weighs sessions against each other.
-    lowest = ["setsid", "-w", "sh", "-c", 'echo 19 >/proc/self/autogroup; exec nice -n19 "$@"', "sh"]
-    if flood:
-        lowest = ["setsid", "-w"]
-    done = subprocess.run([*lowest, *words], capture_output=True, text=True, timeout=3600, check=False)
+    session = ["setsid", "-w"]
+    if not flood:
+        session += ["sh", "-c", 'echo 19 >/proc/self/autogroup; exec nice -n19 "$@"', "sh"]
+    done = subprocess.run([*session, *words], capture_output=True, text=True, timeout=3600, check=False)
     assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
     return dict(json.loads(done.stdout)["done"])
 
