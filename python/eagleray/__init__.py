@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eagleray import kernels as kernels
     from eagleray import remote_function as remote_function
     from eagleray import runtime_context as runtime_context
+    from eagleray import runtime_env as runtime_env
     from eagleray import util as util
     from eagleray._private.generators import DynamicObjectRefGenerator as DynamicObjectRefGenerator
     from eagleray._private.generators import ObjectRefGenerator as ObjectRefGenerator
@@ -85,7 +86,17 @@ _NAMES = {
     "wait": "_private.session.api",
 }
 _MODULES = frozenset(
-    {"actor", "autoscaler", "exceptions", "experimental", "kernels", "remote_function", "runtime_context", "util"}
+    {
+        "actor",
+        "autoscaler",
+        "exceptions",
+        "experimental",
+        "kernels",
+        "remote_function",
+        "runtime_context",
+        "runtime_env",
+        "util",
+    }
 )
 
 __all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604

@@ -15,6 +15,7 @@ from eagleray._private.state import DRIVER, Session, process
 
 if TYPE_CHECKING:
     from eagleray.actor import ActorHandle
+    from eagleray.runtime_env import RuntimeEnv
 
 
 class RuntimeContext:
@@ -112,9 +113,11 @@ class RuntimeContext:
         return json.dumps(self._session.env.runtime_env, default=str)
 
     @property
-    def runtime_env(self) -> dict[str, Any]:
+    def runtime_env(self) -> RuntimeEnv:
         """The runtime environment of the caller."""
-        return dict(self._session.env.runtime_env)
+        from eagleray.runtime_env import RuntimeEnv
+
+        return RuntimeEnv(_validate=False, **self._session.env.runtime_env)
 
     @property
     def namespace(self) -> str:

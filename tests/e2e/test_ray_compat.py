@@ -5,6 +5,7 @@ The cases run in a process of their own on a small package called eagleray, so t
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -17,7 +18,10 @@ PACKAGE = Path(__file__).parents[2] / "python" / "eagleray"
 FILES = {
     "__init__.py": "__version__ = '0'; __all__ = ['remote']; remote = 1",
     "_version.py": (PACKAGE / "_version.py").read_text(),
-    "_private/missing.py": (PACKAGE / "_private" / "missing.py").read_text(),
+    **{
+        f"_private/{name}": (PACKAGE / "_private" / name).read_text()
+        for name in ("alias.py", "alias_metadata.py", "missing.py", "ray_name/__init__.py")
+    },
     "exceptions.py": "class TaskError(Exception): pass",
     "util/__init__.py": (PACKAGE / "util" / "__init__.py").read_text(),
     "util/accelerators.py": (PACKAGE / "util" / "accelerators.py").read_text(),
@@ -56,6 +60,7 @@ CASES = {
     "the version is that of Ray": """
         import importlib.metadata, pickle, ray, eagleray
         assert importlib.metadata.version("ray") == ray.__version__ == "2.60.0" != eagleray.__version__
+        assert importlib.metadata.metadata("ray")["Name"] == "ray" and importlib.metadata.files("ray") is None
         assert pickle.loads(pickle.dumps(ray)) is ray
     """,
     "parts of Ray that are not there": """
@@ -64,7 +69,6 @@ CASES = {
             "import ray.data", "import ray.data.dataset", "from ray import tune", "from ray.data import Dataset",
             "from ray.train.torch import TorchTrainer", "from ray.util.collective import allreduce",
             "from ray.util.dask import ray_dask_get", "import ray.util.metrics",
-            "from ray.runtime_env import RuntimeEnv", "import ray.cloudpickle as pickle",
             "import ray.serve",
             "import ray.util.tracing", "from ray.util.actor_group import ActorGroup",
             "import ray.util.horovod as horovod", "from ray.util import collective",
@@ -151,6 +155,17 @@ def test_without_eagleray(tmp_path: Path) -> None:
         )
         last = done.stderr.strip().splitlines()[-1]
         assert done.returncode == 1 and "eagleray-ray-compat" in last and "install eagleray" in last
+
+
+def test_real_ray_in_the_same_folder(tmp_path: Path) -> None:
+    package = tmp_path / "ray"
+    shutil.copytree(COMPAT / "ray", package)
+    (package / "_raylet.so").touch()  # what pip leaves when it installs one distribution over the other
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", "import ray"], env=env, capture_output=True, text=True, timeout=30)
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: Ray itself and eagleray-ray-compat are both installed in " + str(package))
+    assert "pip uninstall ray eagleray-ray-compat" in last
 
 
 def test_missing_parts_under_our_own_name() -> None:

@@ -1,4 +1,4 @@
-"""The programs of the README and of two guides run as printed, each by itself, and print what their comments say."""
+"""The programs of the README and of some guides run as printed, each by itself, and print what their comments say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 #: What users of a part of the package install themselves.
 OPTIONAL = {"joblib"}
-DOCUMENTS = ("README.md", "docs/placement-groups.md", "docs/util.md")
+DOCUMENTS = ("README.md", "docs/placement-groups.md", "docs/util.md", "docs/ray-programs.md")
+RUN = "from eagleray._private.cli import main; main()"
 BLOCKS = [
     block
     for document in DOCUMENTS
@@ -29,14 +30,15 @@ def test_what_they_import_is_installed_with_the_package() -> None:
     assert found is not None
     installed = set(re.findall(r'"([\w-]+)', found[1])) | set(sys.stdlib_module_names) | {"eagleray"}
     imported = {name for block in BLOCKS for name in re.findall(r"(?m)^(?:import|from) (\w+)", block)}
-    assert "numpy" in imported and imported <= installed | OPTIONAL
+    assert "numpy" in imported and imported <= installed | OPTIONAL | {"ray"}
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: re.findall(r"def (\w+)", block)[0])
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: (re.findall(r"def (\w+)", block) or [None])[0])
 def test_block_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(block)
-    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    command = [sys.executable, "-c", RUN, "run"] if "import ray\n" in block else [sys.executable]
+    done = subprocess.run([*command, program], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     said = [comment.split("…") for comment in re.findall(r"(?m)^ *print\(.*\)  # (.*)$", block)]
     printed = done.stdout.splitlines()

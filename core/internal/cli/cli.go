@@ -104,6 +104,6 @@ func dispatch(args []string, version string, out, errs io.Writer) error {
 			names = append(names, c.name)
 		}
 	}
-	names = append(names, "get", "list", "memory", "summary", "microbenchmark", "trace-report") // the Python package's
+	names = append(names, "get", "list", "memory", "summary", "microbenchmark", "run", "trace-report") // the Python package's
 	return usage("unknown command %q%s; see eagleray --help", args[0], meant(args[0], names))
 }

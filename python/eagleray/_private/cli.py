@@ -6,6 +6,7 @@ import sys
 BINARY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_bin", "eagleray")
 _HERE = ("get", "list", "memory", "summary")
 _MORE = """
+  run      run a Python program with `import ray` meaning Eagle Ray
   memory   show who holds objects, and from which line of the program
   list     list actors, jobs, nodes, objects, placement groups, tasks or workers
   get      show one of them by its id
@@ -19,6 +20,10 @@ _MORE = """
 
 def main() -> None:
     """Runs a command of this package, or replaces this process by the binary: signals and status are its own."""
+    if sys.argv[1:2] == ["run"]:
+        from eagleray._private.tools import run_program
+
+        sys.exit(run_program.main(sys.argv[2:]))
     # The daemon starts its workers with the interpreter that the command was installed for.
     os.environ.setdefault("EAGLERAY_PYTHON", sys.executable)
     if sys.argv[1:2] and sys.argv[1] in _HERE:

@@ -31,7 +31,6 @@ _PARTS = {
     "job_submission": ("job submission", "start the program itself with RAY_ADDRESS=auto"),
     "llm": ("Ray LLM", "run the engine in an actor, or use Ray itself"),
     "rllib": ("RLlib", "use Ray itself"),
-    "runtime_env": ("RuntimeEnv", "give runtime_env= a dictionary with env_vars, working_dir or py_modules"),
     "serve": ("Ray Serve", "call a named actor behind a web server of your own, or use Ray itself"),
     "timeline": ("ray.timeline()", "set EAGLERAY_TRACE and use `eagleray trace-report` instead"),
     "train": ("Ray Train", "run the workers as actors, or use Ray itself"),

@@ -9,7 +9,7 @@ from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
-from eagleray._private import suggestions
+from eagleray._private import ray_name, suggestions
 from eagleray._private.calls import python_path
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack
@@ -262,7 +262,7 @@ def _always_there() -> list[str]:
 
     paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     own = [*site.getsitepackages(), site.getusersitepackages(), *paths]
-    return [_PACKAGE, os.path.join(_PACKAGE, "ray_compat"), *own]
+    return [_PACKAGE, os.path.join(_PACKAGE, "ray_compat"), os.path.dirname(ray_name.__file__), *own]
 
 
 def _make_startable(job_env: dict[str, str]) -> None:
@@ -270,6 +270,9 @@ def _make_startable(job_env: dict[str, str]) -> None:
     added = [name for name in ONE_THREAD if name not in job_env]
     job_env.update({name: ONE_THREAD[name] for name in added})
     job_env[ADDED_VARIABLE] = ",".join(added)
+    alias = sys.modules.get("eagleray._private.alias")
+    if alias is not None and alias.installed():
+        job_env[ray_name.VARIABLE] = "1"
     _add_package(job_env)
 
 
@@ -297,6 +300,7 @@ def as_users_see(environ: MutableMapping[str, str]) -> None:
     """Removes the variables that were added for a zygote's start."""
     for name in environ.pop(ADDED_VARIABLE, "").split(","):
         environ.pop(name, None)
+    environ.pop(ray_name.VARIABLE, None)
     text = environ.pop(PYTHONPATH_VARIABLE, None)
     if text:
         environ[python_path.NAME] = text[1:]

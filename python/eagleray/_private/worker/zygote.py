@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import native
+from eagleray._private import native, ray_name
 from eagleray._private.calls import core, environments
 from eagleray._private.session import sweep
 from eagleray._private.worker import heap, zygote_threads
@@ -67,8 +67,11 @@ def main() -> NoReturn:
     setup = _receive_setup(channel)
     single = _Single(channel, setup, original)
     bare = bool(setup["bare"]) or bool({"--bare", "--plain"} & set(sys.argv))
+    has_ray_name = ray_name.VARIABLE in os.environ
     fix_environment(os.environ, setup)
     _enter_paths(setup)
+    if has_ray_name:
+        _take_ray_name()
     preload = [] if bare else setup["preload"]
     core.prepare()
     _import_modules(_OWN_MODULES, bare)
@@ -125,6 +128,15 @@ def _enter_paths(setup: dict[str, Any]) -> None:
         os.chdir(setup["cwd"])
     except OSError as problem:
         print(f"the folder {setup['cwd']!r} of this environment cannot be entered: {problem}", file=sys.stderr)
+
+
+def _take_ray_name() -> None:
+    from eagleray._private import alias
+
+    try:
+        alias.install()
+    except ImportError as problem:  # a hook of the interpreter's start has imported another package ray
+        print(problem, file=sys.stderr)
 
 
 def _import_modules(names: Iterable[str], bare: bool, single: _Single | None = None) -> None:
