@@ -31,7 +31,7 @@ static void trace_put(hot_stamp s) {
 static trace_call trace_of(const unsigned char *id) {
   trace_call c = {0, 0, 1};
   memcpy(&c.key, id, 8);
-  memcpy(&c.owner, id + 8, 4);
+  memcpy(&c.owner, id + 12, 4); // behind the node's bytes, as OwnerOf of package trace
   c.key = __builtin_bswap64(c.key);
   c.owner = __builtin_bswap32(c.owner);
   return c;

@@ -20,22 +20,32 @@ if TYPE_CHECKING:
 
     from eagleray import actor as actor
     from eagleray import autoscaler as autoscaler
+    from eagleray import cloudpickle as cloudpickle
     from eagleray import exceptions as exceptions
     from eagleray import experimental as experimental
+    from eagleray import internal as internal
+    from eagleray import job_config as job_config
     from eagleray import kernels as kernels
     from eagleray import remote_function as remote_function
     from eagleray import runtime_context as runtime_context
     from eagleray import runtime_env as runtime_env
+    from eagleray import types as types
     from eagleray import util as util
     from eagleray._private.generators import DynamicObjectRefGenerator as DynamicObjectRefGenerator
     from eagleray._private.generators import ObjectRefGenerator as ObjectRefGenerator
+    from eagleray._private.ids import ActorClassID as ActorClassID
     from eagleray._private.ids import ActorID as ActorID
+    from eagleray._private.ids import ClusterID as ClusterID
+    from eagleray._private.ids import FunctionID as FunctionID
     from eagleray._private.ids import JobID as JobID
     from eagleray._private.ids import NodeID as NodeID
     from eagleray._private.ids import PlacementGroupID as PlacementGroupID
     from eagleray._private.ids import TaskID as TaskID
     from eagleray._private.ids import UniqueID as UniqueID
     from eagleray._private.ids import WorkerID as WorkerID
+    from eagleray._private.job_logging import LoggingConfig as LoggingConfig
+    from eagleray._private.outside.worker import SCRIPT_MODE as SCRIPT_MODE
+    from eagleray._private.outside.worker import WORKER_MODE as WORKER_MODE
     from eagleray._private.refs import ObjectID as ObjectID
     from eagleray._private.refs import ObjectRef as ObjectRef
     from eagleray._private.session.api import available_resources as available_resources
@@ -52,21 +62,28 @@ if TYPE_CHECKING:
     from eagleray._private.session.driver import init as init
     from eagleray._private.session.driver import is_initialized as is_initialized
     from eagleray._private.session.driver import shutdown as shutdown
+    from eagleray._private.tools.timeline import timeline as timeline
     from eagleray.actor import method as method
     from eagleray.runtime_context import get_runtime_context as get_runtime_context
 
 # Public name → the module that holds it.
 _NAMES = {
+    "ActorClassID": "_private.ids",
     "ActorID": "_private.ids",
+    "ClusterID": "_private.ids",
     "DynamicObjectRefGenerator": "_private.generators",
+    "FunctionID": "_private.ids",
     "JobID": "_private.ids",
+    "LoggingConfig": "_private.job_logging",
     "NodeID": "_private.ids",
     "ObjectID": "_private.refs",
     "ObjectRef": "_private.refs",
     "ObjectRefGenerator": "_private.generators",
     "PlacementGroupID": "_private.ids",
+    "SCRIPT_MODE": "_private.outside.worker",
     "TaskID": "_private.ids",
     "UniqueID": "_private.ids",
+    "WORKER_MODE": "_private.outside.worker",
     "WorkerID": "_private.ids",
     "available_resources": "_private.session.api",
     "cancel": "_private.session.api",
@@ -83,21 +100,34 @@ _NAMES = {
     "put": "_private.session.api",
     "remote": "_private.session.decorator",
     "shutdown": "_private.session.driver",
+    "timeline": "_private.tools.timeline",
     "wait": "_private.session.api",
 }
 _MODULES = frozenset(
     {
         "actor",
         "autoscaler",
+        "cloudpickle",
         "exceptions",
         "experimental",
+        "internal",
+        "job_config",
         "kernels",
         "remote_function",
         "runtime_context",
         "runtime_env",
+        "types",
         "util",
     }
 )
+
+#: Names that libraries read although Ray's documents do not have them → the module that they stand for.
+_OLD = {
+    "logger": "_private.outside.worker",
+    "ray_constants": "_private.ray_constants",
+    "state": "_private.state",
+    "worker": "_private.worker",
+}
 
 __all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604
 
@@ -108,6 +138,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"eagleray.{where}"), name)
     elif name in _MODULES:
         value = importlib.import_module(f"eagleray.{name}")
+    elif name in _OLD:
+        value = importlib.import_module(f"eagleray.{_OLD[name]}")
+        value = value.logger if name == "logger" else value
     else:
         raise _no_attribute(name, sys._getframe(1))
     globals()[name] = value

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from eagleray._private import missing
 from eagleray._private.cli import BINARY
 
 __all__ = ["Cluster", "ClusterNode", "NodeProcess", "ProcessInfo"]
@@ -418,3 +419,7 @@ def _flags(arguments: dict[str, Any]) -> list[str]:
         else:
             raise TypeError(f"add_node() has no argument {name!r}")
     return words
+
+
+def __getattr__(name: str) -> Any:
+    raise missing.attribute(__name__, name, sys._getframe(1))

@@ -400,6 +400,18 @@ class RayChannelTimeoutError(RayChannelError, TimeoutError):
     """A channel between actors was not ready in time."""
 
 
+class RayCgraphCapacityExceeded(RaySystemError):
+    """A compiled graph had too many calls under way. There are no compiled graphs here, so nothing raises it."""
+
+
+class RayDirectTransportError(RaySystemError):
+    """A tensor transport failed. There is none beside the object store, so nothing raises it."""
+
+
+class PlasmaObjectNotAvailable(RayError):
+    """An object was not in the object store although it had to be. Nothing raises it here."""
+
+
 class RpcError(_Message):
     """A message between processes of the runtime failed."""
 

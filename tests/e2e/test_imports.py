@@ -20,11 +20,12 @@ PACKAGE = Path(eagleray.__file__).parent
 
 PRIVATE = "eagleray._private"
 #: The packages below ``_private`` from the bottom up.
-FLOORS = ("leaves", "values", "calls", "session", "worker", "tools")
+FLOORS = ("leaves", "values", "calls", "session", "worker", "tools", "outside")
 #: Modules that stand beside the packages and belong to one of them: pickles, Ray and the shell know these names.
 STANDS_OUTSIDE = {
     **dict.fromkeys(("refs", "generators", "functions", "task_error"), "values"),
     **{"internal_api": "session", "ray_perf": "tools", "cli": "tools"},
+    **{"log_monitor": "session", "profiling": "calls", "ray_constants": "session", "runtime_env": "session"},
 }
 
 

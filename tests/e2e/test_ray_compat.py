@@ -70,7 +70,7 @@ CASES = {
             "from ray.train.torch import TorchTrainer", "from ray.util.collective import allreduce",
             "from ray.util.dask import ray_dask_get", "import ray.util.metrics",
             "import ray.serve",
-            "import ray.util.tracing", "from ray.util.actor_group import ActorGroup",
+            "import ray.util.tracing", "from ray.util.rpdb import set_trace",
             "import ray.util.horovod as horovod", "from ray.util import collective",
             "from ray.util.scheduling_strategies import NodeLabelSchedulingStrategy",
             "from ray.util.accelerators import tpu", "def f():\\n from ray import rllib as r\\nf()",
@@ -91,8 +91,8 @@ CASES = {
         import inspect, ray, ray.util.accelerators, ray.util.scheduling_strategies
         inspect.getmembers(ray)
         for owner, names in {
-            ray: ["data", "tune", "serve", "job_config", "timeline"],
-            ray.util: ["collective", "iter", "dask"],
+            ray: ["data", "tune", "serve", "java_function", "client"],
+            ray.util: ["rpdb", "spark", "xgboost"],
             ray.util.scheduling_strategies: ["NodeLabelSchedulingStrategy"],
             ray.util.accelerators: ["tpu"],
         }.items():
@@ -113,17 +113,17 @@ CASES = {
     "messages name the package that the program wrote": """
         import ray
         for text, name in [
-            ("import ray.util; ray.util.iter", "ray"),
-            ("import eagleray.util; eagleray.util.iter", "eagleray"),
-            ("import eagleray.util, eagleray as ray\\ndef f(): ray.util.iter\\nf()", "eagleray"),
-            ("import ray\\ndef f(): ray.util.iter\\nf()", "ray"),
-            ("import ray\\ndef f():\\n from ray.util import iter\\nf()", "ray"),
-            ("from eagleray.util import iter", "eagleray"),
+            ("import ray.util; ray.util.spark", "ray"),
+            ("import eagleray.util; eagleray.util.spark", "eagleray"),
+            ("import eagleray.util, eagleray as ray\\ndef f(): ray.util.spark\\nf()", "eagleray"),
+            ("import ray\\ndef f(): ray.util.spark\\nf()", "ray"),
+            ("import ray\\ndef f():\\n from ray.util import spark\\nf()", "ray"),
+            ("from eagleray.util import spark", "eagleray"),
         ]:
             try:
                 exec(text, {})
             except (AttributeError, ModuleNotFoundError) as error:
-                assert f" has no {name}.util.iter (" in str(error), (text, error)
+                assert f" has no {name}.util.spark (" in str(error), (text, error)
             else:
                 raise AssertionError(text)
     """,
@@ -182,7 +182,7 @@ def test_missing_parts_under_our_own_name() -> None:
     assert importlib.util.find_spec("eagleray.data") is None
 
 
-NAMES = ("ClientBuilder", "Language", "LoggingConfig", "client", "cpp_function", "java_function")
+NAMES = ("ClientBuilder", "Language", "client", "cpp_function", "java_function")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,7 @@
 // oldest. The clock is CLOCK_MONOTONIC, the same in all processes of a machine, so stamps of
 // driver and worker can be compared.
 //
-// A call is identified by the count of its first return and by the first four
+// A call is identified by the count of its first return and by four
 // bytes of its owner's id; its frames carry both. Code that runs inside a call
 // identifies the call by its token, which Taken ties to the call. The stamps of
 // reads, writes and polls hold the time at which they began, and the stamps of

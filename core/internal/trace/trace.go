@@ -29,7 +29,7 @@ const _ = uint(32-stampSize) + uint(stampSize-32) // as C has it, and as the rep
 type Stamp struct {
 	Ns    int64  // CLOCK_MONOTONIC; 0: of a write that has not returned
 	Key   uint64 // the call's count; its token when Owner is 0; a span's beginning
-	Owner uint32 // first four bytes of the call's owner, big endian
+	Owner uint32 // four bytes of the call's owner, see OwnerOf
 	Aux   uint32 // a descriptor; of Taken, the token
 	Bytes uint32 // of a read or write
 	Stage Stage
@@ -152,9 +152,9 @@ func Ring() unsafe.Pointer {
 	return unsafe.Pointer(store)
 }
 
-// OwnerOf is what a stamp says of an owner.
+// OwnerOf is what a stamp says of an owner: four bytes behind those of the node, which all its processes share.
 func OwnerOf(id [12]byte) uint32 {
-	return uint32(id[0])<<24 | uint32(id[1])<<16 | uint32(id[2])<<8 | uint32(id[3])
+	return uint32(id[4])<<24 | uint32(id[5])<<16 | uint32(id[6])<<8 | uint32(id[7])
 }
 
 func now() int64 { return zeroNs + int64(time.Since(zero)) }

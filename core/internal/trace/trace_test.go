@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var me = [12]byte{0xA1, 0xB2, 0xC3, 0xD4, 9}
+var me = [12]byte{3: 1, 4: 0xA1, 5: 0xB2, 6: 0xC3, 7: 0xD4, 8: 9}
 
 // opened opens the process's ring in a folder of the test's, and leaves it as if it had never been.
 func opened(t *testing.T) string {

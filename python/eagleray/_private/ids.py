@@ -87,6 +87,24 @@ class WorkerID(UniqueID):
     __slots__ = ()
 
 
+class ClusterID(UniqueID):
+    """A cluster."""
+
+    __slots__ = ()
+
+
+class FunctionID(UniqueID):
+    """A function that tasks run."""
+
+    __slots__ = ()
+
+
+class ActorClassID(UniqueID):
+    """A class of actors."""
+
+    __slots__ = ()
+
+
 class JobID(BaseID):
     """A driver's program."""
 

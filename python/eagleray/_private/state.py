@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from eagleray._private import hooks
@@ -130,3 +131,18 @@ def total_resources_per_node() -> dict[str, dict[str, float]]:
     """Returns the resources of each living node, by the nodes' ids. Libraries of Ray's ask this module."""
     found: dict[str, dict[str, float]] = hooks.call(hooks.TOTAL_PER_NODE)
     return found
+
+
+#: What libraries look for in ``ray._private.state`` beside the two functions above.
+_OUTSIDE = frozenset(
+    {
+        *("GlobalState", "actors", "available_resources", "cluster_resources", "current_node_id", "jobs", "node_ids"),
+        *("nodes", "state", "timeline", "workers"),
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OUTSIDE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("eagleray._private.outside.state"), name)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 #: Seconds in which an environment has to be made.
 DEFAULT_TIMEOUT_SECONDS = 600
@@ -65,7 +65,7 @@ class RuntimeEnvConfig(dict[str, Any]):
             raise TypeError(f"runtime_env['config'] must be of type dict or RuntimeEnvConfig, got: {type(config)}")
         unknown = sorted(map(str, set(config) - RuntimeEnvConfig.known_fields))
         if unknown:
-            logger.warning(
+            _logger.warning(
                 "runtime_env['config'] has fields that do not exist and have no effect: %s. Those that exist are %s.",
                 ", ".join(unknown),
                 ", ".join(sorted(RuntimeEnvConfig.known_fields)),

@@ -11,15 +11,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eagleray.util import accelerators as accelerators
+    from eagleray.util import actor_group as actor_group
     from eagleray.util import actor_pool as actor_pool
     from eagleray.util import check_serialize as check_serialize
+    from eagleray.util import client as client
     from eagleray.util import debug as debug
+    from eagleray.util import helpers as helpers
+    from eagleray.util import iter as iter
+    from eagleray.util import iter_metrics as iter_metrics
     from eagleray.util import joblib as joblib
     from eagleray.util import multiprocessing as multiprocessing
     from eagleray.util import queue as queue
     from eagleray.util import scheduling_strategies as scheduling_strategies
     from eagleray.util import serialization as serialization
     from eagleray.util import state as state
+    from eagleray.util import timer as timer
     from eagleray.util.actor_pool import ActorPool as ActorPool
     from eagleray.util.completion import as_completed as as_completed
     from eagleray.util.completion import map_unordered as map_unordered
@@ -60,16 +66,22 @@ _NAMES = {
 _MODULES = frozenset(
     {
         "accelerators",
+        "actor_group",
         "actor_pool",
         "annotations",
         "check_serialize",
+        "client",
         "debug",
+        "helpers",
+        "iter",
+        "iter_metrics",
         "joblib",
         "multiprocessing",
         "queue",
         "scheduling_strategies",
         "serialization",
         "state",
+        "timer",
     }
 )
 

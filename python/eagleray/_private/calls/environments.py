@@ -60,6 +60,8 @@ ONE_THREAD = {
 }
 #: The variable of a zygote that lists the names of ONE_THREAD which it was started with and user code must not see.
 ADDED_VARIABLE = "EAGLERAY_ZYGOTE_ADDED"
+#: The variable of a zygote that has the ``LoggingConfig`` of the job, as JSON. User code does not see it.
+LOGGING_VARIABLE = "EAGLERAY_LOGGING_CONFIG"
 #: Variables that hold secrets of the cluster: no worker gets them. core/internal/environ has the same list.
 SECRETS = frozenset(("RAY_AUTH_TOKEN",))
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -273,6 +275,10 @@ def _make_startable(job_env: dict[str, str]) -> None:
     alias = sys.modules.get("eagleray._private.alias")
     if alias is not None and alias.installed():
         job_env[ray_name.VARIABLE] = "1"
+    job_logging = sys.modules.get("eagleray._private.job_logging")
+    configured = job_logging.to_variable() if job_logging is not None else None
+    if configured is not None:
+        job_env[LOGGING_VARIABLE] = configured
     _add_package(job_env)
 
 
@@ -301,6 +307,7 @@ def as_users_see(environ: MutableMapping[str, str]) -> None:
     for name in environ.pop(ADDED_VARIABLE, "").split(","):
         environ.pop(name, None)
     environ.pop(ray_name.VARIABLE, None)
+    environ.pop(LOGGING_VARIABLE, None)
     text = environ.pop(PYTHONPATH_VARIABLE, None)
     if text:
         environ[python_path.NAME] = text[1:]

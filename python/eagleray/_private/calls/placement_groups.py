@@ -266,9 +266,10 @@ def fetch(session: Session, group_id: bytes) -> dict[str, Any] | None:
     return found
 
 
-def fetch_named(session: Session, name: str) -> dict[str, Any] | None:
-    """The record of the group with a name in the session's namespace; None when there is no such group."""
-    found: dict[str, Any] | None = _call(session, "group_by_name", {"name": name, "namespace": session.namespace})
+def fetch_named(session: Session, name: str, namespace: str | None = None) -> dict[str, Any] | None:
+    """The record of the group with a name, in the session's namespace if none is given; None if there is no group."""
+    where = session.namespace if namespace is None else namespace
+    found: dict[str, Any] | None = _call(session, "group_by_name", {"name": name, "namespace": where})
     return found
 
 

@@ -12,8 +12,10 @@ from typing import Any
 
 CALLED, RETURNED, DECODED, RAN, GIVEN = 1, 4, 12, 13, 18
 
+#: The folder of the tracer's files; None where nothing is recorded.
+FOLDER = os.environ.get("EAGLERAY_TRACE") or os.environ.get("RAY_TRACE") or None
 #: Whether this process stamps stages.
-ON = bool(os.environ.get("EAGLERAY_TRACE") or os.environ.get("RAY_TRACE"))
+ON = FOLDER is not None
 
 
 def around(function: Callable[..., Any], before: int, after: int) -> Callable[..., Any]:

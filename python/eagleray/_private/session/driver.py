@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eagleray._private import driver_log, suggestions
 from eagleray._private.calls import environments
@@ -21,8 +21,11 @@ from eagleray._private.sizes import MOST_BYTES, parse_bytes
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 from eagleray._version import API_VERSION
 
+if TYPE_CHECKING:
+    from eagleray._private.session.job_settings import Settings
+
 _DRAIN_MS = 2_000
-_MIN_STORE_BYTES = 78_643_200
+MIN_STORE_BYTES = 78_643_200
 
 _lock = threading.RLock()
 _daemon: Any = None
@@ -120,14 +123,16 @@ def init(
         local_mode: Not supported.
         ignore_reinit_error: Return the running session instead of raising.
         include_dashboard: There is no dashboard: the argument has no effect, and a warning says so. The same holds for
-            dashboard_host, dashboard_port, job_config and logging_config.
+            dashboard_host and dashboard_port.
         dashboard_host: See include_dashboard.
         dashboard_port: See include_dashboard.
-        job_config: See include_dashboard.
+        job_config: A ``JobConfig`` with namespace, runtime environment and logging; what is given to ``init`` itself
+            counts before it.
         configure_logging: Whether ``init`` sets the level of the logger ``eagleray``.
         logging_level: The level of the logger ``eagleray``.
         logging_format: Format of the runtime's own messages.
-        logging_config: See include_dashboard.
+        logging_config: A ``LoggingConfig``, or a dictionary of its fields: how the root loggers of driver and workers
+            write.
         log_to_driver: Whether workers' output is shown here; yes when None.
         namespace: The namespace for names of actors; a new one when None.
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
@@ -163,6 +168,12 @@ def init(
         raise TypeError(f"namespace must be None or a string, got {type(namespace).__name__}")
     if namespace == "":
         raise ValueError('"" is not a valid namespace. Pass None to not specify a namespace.')
+    settings = None
+    if job_config is not None or logging_config is not None:
+        from eagleray._private.session import job_settings
+
+        settings = job_settings.merged(job_config, namespace, runtime_env, logging_config)
+        namespace, runtime_env = settings.namespace, settings.runtime_env
     config = _daemon_config(
         num_cpus, num_gpus, gpu_memory, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
     )
@@ -177,8 +188,8 @@ def init(
                 "Maybe you called init twice by accident? This error can be suppressed by passing in "
                 "'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
             )
-        session = _open(address, config, namespace, log_to_driver is not False, runtime_env)
-        if configure_logging:
+        session = _open(address, config, namespace, log_to_driver is not False, runtime_env, settings)
+        if configure_logging and (settings is None or settings.logging is None):
             driver_log.configure(logging_level, logging_format)
         unused.warn({**given, **kwargs})
         _tell_of_variables()
@@ -232,8 +243,8 @@ def _daemon_config(
     _check_labels(labels)
     store = _bytes_of("object_store_memory", store)
     memory = _bytes_of("_memory", memory)
-    if store is not None and store < _MIN_STORE_BYTES:
-        raise ValueError(f"object_store_memory must be at least {_MIN_STORE_BYTES} bytes, got {store!r}")
+    if store is not None and store < MIN_STORE_BYTES:
+        raise ValueError(f"object_store_memory must be at least {MIN_STORE_BYTES} bytes, got {store!r}")
     if infeasible not in (None, "raise", "wait"):
         raise ValueError(f"infeasible takes 'raise' or 'wait', got {infeasible!r}")
     found = {
@@ -291,6 +302,7 @@ def _open(
     namespace: str | None,
     show_output: bool,
     runtime_env: Mapping[str, Any] | None,
+    settings: Settings | None = None,
 ) -> Session:
     global _daemon, _registered
     from eagleray._private.session import node
@@ -308,6 +320,8 @@ def _open(
     hot = None
     try:
         # These run while the daemon starts.
+        if settings is not None:
+            settings.begin()
         env = environments.driver_base(runtime_env)
         hot = load()
         if started is not None:
@@ -324,6 +338,8 @@ def _open(
             hot.disconnect(0)
         if started is not None:
             started.stop()
+        if settings is not None:
+            settings.end()
         raise
     if not _registered:
         _registered = True
@@ -331,6 +347,8 @@ def _open(
     from eagleray._private.session import printing
 
     session.on_close.append(printing.start(hot))
+    if settings is not None:
+        session.on_close.append(settings.end)
     return session
 
 

@@ -11,15 +11,12 @@ from eagleray._private.session import spilling
 _DASHBOARD = "there is no dashboard; `eagleray status` and `eagleray list` show what runs"
 _CGROUPS = "workers are not put into cgroups of their own"
 _PORTS = "processes of a session talk through Unix sockets, not through ports"
-_LOGGING = "set up logging in the program and in its tasks with Python's module logging"
 
 #: Keyword → the value without a request, and why any other value has no effect.
 _UNUSED: dict[str, tuple[Any, str]] = {
     "include_dashboard": (False, _DASHBOARD),
     "dashboard_host": ("127.0.0.1", _DASHBOARD),
     "dashboard_port": (None, _DASHBOARD),
-    "job_config": (None, "give namespace= and runtime_env= to init() itself"),
-    "logging_config": (None, _LOGGING),
     "enable_resource_isolation": (False, _CGROUPS),
     "cgroup_path": (None, _CGROUPS),
     "system_reserved_cpu": (None, _CGROUPS),

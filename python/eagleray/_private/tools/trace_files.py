@@ -41,7 +41,7 @@ POINTS = (
 
 UNKNOWN = 2**63 - 1
 
-Call = tuple[int, int]  # the first bytes of its owner, and its number there
+Call = tuple[int, int]  # four bytes of its owner's id, and its number there
 
 
 class Span(NamedTuple):

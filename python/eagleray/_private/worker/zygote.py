@@ -68,10 +68,13 @@ def main() -> NoReturn:
     single = _Single(channel, setup, original)
     bare = bool(setup["bare"]) or bool({"--bare", "--plain"} & set(sys.argv))
     has_ray_name = ray_name.VARIABLE in os.environ
+    logging_config = os.environ.get(environments.LOGGING_VARIABLE)
     fix_environment(os.environ, setup)
     _enter_paths(setup)
     if has_ray_name:
         _take_ray_name()
+    if logging_config is not None:
+        importlib.import_module("eagleray._private.job_logging").apply_variable(logging_config)
     preload = [] if bare else setup["preload"]
     core.prepare()
     _import_modules(_OWN_MODULES, bare)

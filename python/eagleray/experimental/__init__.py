@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from eagleray._private import missing
 from eagleray._private.calls.control import rpc
@@ -13,7 +13,7 @@ from eagleray._private.refs import ObjectRef
 from eagleray._private.state import process
 from eagleray.exceptions import GetTimeoutError
 
-__all__ = ["get_object_locations"]
+__all__ = ["get_object_locations", "register_nixl_memory", "set_target_for_ref"]
 
 
 def get_object_locations(
@@ -50,6 +50,31 @@ def get_object_locations(
         ref: {**row, "node_ids": [node.hex() for node in row["node_ids"]]}
         for ref, row in zip(listed, rows, strict=True)
     }
+
+
+def register_nixl_memory(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not supported: there are no tensor transports.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    _refuse_transport("register_nixl_memory")
+
+
+def set_target_for_ref(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not supported: there are no tensor transports.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    _refuse_transport("set_target_for_ref")
+
+
+def _refuse_transport(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"{name}() is not supported: Eagle Ray has no tensor transports beside its object store. Return tensors from "
+        "tasks, or keep them in an actor, with eagleray.kernels for arrays on devices"
+    )
 
 
 def __getattr__(name: str) -> Any:

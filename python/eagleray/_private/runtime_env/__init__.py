@@ -1,0 +1,1 @@
+"""The part of ``ray._private.runtime_env`` that libraries use."""

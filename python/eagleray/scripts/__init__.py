@@ -1,0 +1,1 @@
+"""The part of ``ray.scripts`` that libraries use."""
