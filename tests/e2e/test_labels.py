@@ -166,9 +166,9 @@ def test_a_selector_that_the_node_meets(started: None, selector: dict[str, str])
 
 @pytest.mark.parametrize("selector", NO, ids=str)
 def test_a_selector_that_the_node_does_not_meet_is_an_error_at_once(started: None, selector: dict[str, str]) -> None:
-    with pytest.raises(TaskUnschedulableError, match="task runs asks for a node with the labels .*does not have them"):
+    with pytest.raises(TaskUnschedulableError, match=r"task runs asks for a node with the labels .*not have them"):
         eagleray.get(runs.options(label_selector=selector).remote(), timeout=30)
-    with pytest.raises(ActorUnschedulableError, match="actor Runs asks for a node with the labels .*does not have them"):
+    with pytest.raises(ActorUnschedulableError, match=r"actor Runs asks for a node with the labels .*not have them"):
         of_actor(label_selector=selector)
 
 

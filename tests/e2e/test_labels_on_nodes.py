@@ -192,7 +192,7 @@ def test_an_actor_restarts_on_a_node_with_its_labels(nodes: Cluster) -> None:
     before = eagleray.get(actor.pid.remote(), timeout=60)
     for _ in range(2):
         os.kill(before, signal.SIGKILL)
-        until(lambda: eagleray.get(actor.pid.remote(), timeout=60) != before)
+        until(lambda dead=before: eagleray.get(actor.pid.remote(), timeout=60) != dead)
         before = eagleray.get(actor.pid.remote(), timeout=60)
         assert eagleray.get(actor.where.remote(), timeout=60) == "three"
 
@@ -238,8 +238,8 @@ def test_labels_are_listed(nodes: Cluster) -> None:
     get = eagleray.remote(lambda: eagleray.get_runtime_context().get_node_labels())
     there = eagleray.get(get.options(label_selector={"tier": "spot"}).remote(), timeout=60)
     assert there["tier"] == "spot" and there["ray.io/node-id"] != eagleray.get_runtime_context().get_node_id()
-    listed = {row.node_name: row.labels for row in eagleray.util.state.list_nodes(detail=True)}
-    assert {name: labels.get("tier") for name, labels in listed.items()} == {"one": None, "two": "spot", "three": "large"}
+    listed = {row.node_name: row.labels.get("tier") for row in eagleray.util.state.list_nodes(detail=True)}
+    assert listed == {"one": None, "two": "spot", "three": "large"}
 
 
 def test_a_node_that_joins_later_takes_what_waits_for_its_labels() -> None:

@@ -113,9 +113,7 @@ def _check_selector(selector: Any) -> None:
         )
     wrong = selector_error(selector)
     if wrong is not None:
-        raise ValueError(
-            f"Invalid label selector provided in bundle_label_selectors list. Detailed error: '{wrong}'"
-        )
+        raise ValueError(f"Invalid label selector provided in bundle_label_selectors list. Detailed error: '{wrong}'")
 
 
 def __getattr__(name: str) -> Any:

@@ -116,17 +116,15 @@ class _Expression:
 class NodeLabelSchedulingStrategy:
     """Runs a task or an actor on a node with certain labels.
 
-    Work that no node of the cluster could ever run fails with ``TaskUnschedulableError`` or ``ActorUnschedulableError``,
-    as other work does that asks for too much.
+    Work that no node of the cluster could ever run fails with ``TaskUnschedulableError`` or
+    ``ActorUnschedulableError``, as other work does that asks for too much.
 
     Args:
         hard: What the labels of the node have to be: name → ``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``.
         soft: What they should be, too. Of the nodes with room those that meet it come first.
     """
 
-    def __init__(
-        self, hard: Mapping[str, _Operator] | None, *, soft: Mapping[str, _Operator] | None = None
-    ) -> None:
+    def __init__(self, hard: Mapping[str, _Operator] | None, *, soft: Mapping[str, _Operator] | None = None) -> None:
         self.hard = _expressions("hard", hard)
         self.soft = _expressions("soft", soft)
         if not self.hard and not self.soft:

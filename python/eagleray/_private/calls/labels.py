@@ -45,8 +45,8 @@ def selector_error(selector: Selector) -> str | None:
         wrong = name_error(name)
         if wrong is None and condition and not _SELECTOR.fullmatch(condition):
             wrong = (
-                f"Invalid label selector value `{condition}`. It must be a value, in(a,b), or one of both with ! before "
-                f"it. A value has at most 63 characters: {_FORM}"
+                f"Invalid label selector value `{condition}`. It must be a value, in(a,b), or one of both with ! "
+                f"in front of it. A value has at most 63 characters: {_FORM}"
             )
         if wrong is not None:
             return wrong
@@ -131,8 +131,8 @@ def suffix_of(options: Mapping[str, Any], what: str) -> str:
     Raises:
         ValueError: it is too much.
     """
-    strategy = options.get("scheduling_strategy")
-    by_labels = strategy is not None and is_strategy(strategy)
+    strategy: Any = options.get("scheduling_strategy")
+    by_labels = is_strategy(strategy)
     first = options.get("label_selector")
     if not first and not by_labels:
         return ""

@@ -114,8 +114,8 @@ def strategy_of(
         creation: What an actor needs to be created, if that is more.
 
     Raises:
-        ValueError: the group has no such bundle, or none with what the work needs; or a bundle is named and no group; or
-            too much is asked of labels.
+        ValueError: the group has no such bundle, or none with what the work needs; or a bundle is named and no group;
+            or too much is asked of labels.
     """
     return _without_labels(options, what, needs, creation) + labels.suffix_of(options, what)
 
