@@ -145,9 +145,9 @@ class RuntimeContext:
         return self._session.session_dir
 
     def get_node_labels(self) -> dict[str, str]:
-        """The labels of this machine."""
+        """The labels of the node on which the caller runs."""
         mine = [node for node in fetch_cluster(self._session)["nodes"] if node["node_id"] == self._session.node_id]
-        return dict(mine[0].get("labels") or {}) if mine else {}
+        return {"ray.io/node-id": self.get_node_id(), **((mine[0].get("labels") or {}) if mine else {})}
 
     def get_session_name(self) -> str:
         """The name of the session's folder."""

@@ -127,7 +127,7 @@ func (g *Group) fill(env Lookup, o Options, seen found) error {
 	if err != nil {
 		return err
 	}
-	g.form, g.Type, g.extras = l.form, seen.kind, seen.extras
+	g.form, g.Type, g.extras, g.labels = l.form, seen.kind, seen.extras, seen.labels
 	if id, twice := repeated(l.ids); twice {
 		return fmt.Errorf("%s names the device %q twice", f.varName(env), id)
 	}

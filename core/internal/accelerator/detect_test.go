@@ -326,7 +326,7 @@ func TestNode_Types_ResourceAndLabel(t *testing.T) {
 	if got := n.Labels(); !reflect.DeepEqual(got, map[string]string{"ray.io/accelerator-type": "A100"}) {
 		t.Error(got)
 	}
-	if n = mustDetect(t, nvidiaNode(2), decl("GPU", 0)); len(n.Resources()) != 0 || n.Labels() != nil || len(n.Devices()) != 0 {
+	if n = mustDetect(t, nvidiaNode(2), decl("GPU", 0)); len(n.Resources()) != 0 || len(n.Labels()) != 0 || len(n.Devices()) != 0 {
 		t.Errorf("with 0 declared: %v, %v, %v", n.Resources(), n.Labels(), n.Devices())
 	}
 }

@@ -35,6 +35,7 @@ type found struct {
 	ids    []string // how a process names them, in order
 	kind   string   // type name, "" when unknown
 	extras []string // further resources of the node, one of each
+	labels map[string]string
 }
 
 // limit is what the node's visibility variable says.
@@ -135,7 +136,8 @@ type Group struct {
 
 	form   string   // of the variable, see limit
 	extras []string // see found
-	noSet  bool     // the variables are the user's own affair
+	labels map[string]string
+	noSet  bool // the variables are the user's own affair
 }
 
 // memoryOf is one device's memory as the family's driver or tool tells it.

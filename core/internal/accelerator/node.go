@@ -35,15 +35,22 @@ func (n Node) Resources() resource.Set {
 	return s
 }
 
-// Labels returns the node's labels: the type of its first accelerator.
+// Labels returns the node's labels: the type of its first accelerator whose type is known, and what identifies a TPU slice.
 func (n Node) Labels() map[string]string {
+	all := make(map[string]string)
 	for _, g := range n.Groups {
-		if len(g.IDs) > 0 && g.Type != "" {
-			return map[string]string{"ray.io/accelerator-type": g.Type}
+		if len(g.IDs) == 0 {
+			continue
 		}
+		if _, has := all[typeLabel]; g.Type != "" && !has {
+			all[typeLabel] = g.Type
+		}
+		maps.Copy(all, g.labels)
 	}
-	return nil
+	return all
 }
+
+const typeLabel = "ray.io/accelerator-type"
 
 // Env returns the variables that make the given devices visible. Families of
 // which devices has none are not mentioned.

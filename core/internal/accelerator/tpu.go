@@ -28,6 +28,14 @@ func tpuEnv(g *Group, ids []string) map[string]string {
 	return env
 }
 
+// tpuLabels are the labels of a node of a slice, by the variables that GKE sets.
+var tpuLabels = map[string]string{
+	"TPU_NAME":             "ray.io/tpu-slice-name",
+	"TPU_WORKER_ID":        "ray.io/tpu-worker-id",
+	"TPU_TOPOLOGY":         "ray.io/tpu-topology",
+	"TPU_ACCELERATOR_TYPE": "ray.io/tpu-pod-type",
+}
+
 // detectTPU counts chips, which are /dev/accel<n> or VFIO groups by generation.
 // Other vendors have such files too.
 func detectTPU(h *host) found {
@@ -47,7 +55,12 @@ func detectTPU(h *host) found {
 			}
 		}
 	}
-	f := found{ids: indices(count), kind: kind}
+	f := found{ids: indices(count), kind: kind, labels: make(map[string]string)}
+	for variable, label := range tpuLabels {
+		if value, ok := h.env(variable); ok && value != "" {
+			f.labels[label] = value
+		}
+	}
 	podType, _ := h.env("TPU_ACCELERATOR_TYPE") // GKE sets these
 	if !tpuPodType.MatchString(podType) {
 		return f

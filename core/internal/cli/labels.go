@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	nodelabels "github.com/eagleray/eagleray/core/internal/labels"
 )
 
 // maxLabelsFile bounds what is read of a file of labels.
@@ -48,7 +50,7 @@ func parseLabels(text string) (map[string]string, error) {
 		if err := json.Unmarshal([]byte(text), &labels); err != nil {
 			return nil, fmt.Errorf("%q is not a JSON object of texts: %w", text, err)
 		}
-		return labels, checkLabels(labels)
+		return labels, nodelabels.Check(labels)
 	}
 	for _, pair := range strings.Split(text, ",") {
 		k, v, ok := strings.Cut(pair, "=")
@@ -58,7 +60,7 @@ func parseLabels(text string) (map[string]string, error) {
 		}
 		labels[k] = v
 	}
-	return labels, checkLabels(labels)
+	return labels, nodelabels.Check(labels)
 }
 
 // labelsFile reads a YAML file that maps keys to texts.
@@ -77,7 +79,7 @@ func labelsFile(path string) (map[string]string, error) {
 	}
 	labels, err := yamlLabels(string(text))
 	if err == nil {
-		err = checkLabels(labels)
+		err = nodelabels.Check(labels)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -120,46 +122,3 @@ func yamlLabels(text string) (map[string]string, error) {
 }
 
 func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" }
-
-// What a label may be, as in Kubernetes and in Ray.
-const (
-	maxLabel  = 63  // bytes of a value, or of a key without its prefix
-	maxPrefix = 253 // bytes of a key's prefix
-)
-
-// labelWord says whether a text is a part of a key, or a value: letters, digits and, between them, dashes, underscores
-// and dots.
-func labelWord(text string, most int) bool {
-	for i, r := range text {
-		inside := i > 0 && i < len(text)-1
-		switch {
-		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
-		case inside && strings.ContainsRune("-_.", r):
-		default:
-			return false
-		}
-	}
-	return text != "" && len(text) <= most
-}
-
-// checkLabels checks keys, which are [prefix/]name, and values.
-func checkLabels(labels map[string]string) error {
-	const form = "letters, digits, dashes, underscores and dots, with a letter or digit at both ends"
-	for _, key := range sortedKeys(labels) {
-		name := key
-		if at := strings.LastIndexByte(key, '/'); at >= 0 {
-			prefix := key[:at]
-			name = key[at+1:]
-			if !labelWord(prefix, maxPrefix) {
-				return fmt.Errorf("the prefix of the label %q must have at most %d %s", key, maxPrefix, form)
-			}
-		}
-		if !labelWord(name, maxLabel) {
-			return fmt.Errorf("the name of the label %q must have at most %d %s", key, maxLabel, form)
-		}
-		if v := labels[key]; v != "" && !labelWord(v, maxLabel) {
-			return fmt.Errorf("the value %q of the label %q must have at most %d %s", v, key, maxLabel, form)
-		}
-	}
-	return nil
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/census"
 	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
+	"github.com/eagleray/eagleray/core/internal/labels"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/packages"
@@ -52,6 +53,7 @@ func Open(o Options) (*Daemon, error) {
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
 			FirstLease: sched.LeaseID(o.Number)<<32 | 1, Cluster: o.Cluster != nil, Node: o.Node, Number: o.Number, HeadPatience: o.HeadPatience,
+			Labels: labels.WithID(o.Labels, o.Node),
 		}),
 		overflow:     overflow.New(o.Cluster),
 		clients:      make(map[sched.ClientID]*client),

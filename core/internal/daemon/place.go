@@ -3,6 +3,7 @@ package daemon
 import (
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -64,7 +65,8 @@ func (d *Daemon) place(a *actor) {
 		return
 	}
 	j.detached = j.detached || rec.Detached
-	k := sched.Class{Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName, After: afterOf(rec.AfterMs)}
+	where, _ := strategy.Parse(rec.Strategy) // the node of its creator has checked it
+	k := sched.Class{Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName, After: afterOf(rec.AfterMs), Strategy: strategy.Strategy{Labels: where.Labels}}
 	for _, o := range rec.Fallback {
 		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources), Run: resource.FromWire(o.RunResources)})
 	}

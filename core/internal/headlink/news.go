@@ -10,6 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/labels"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/record"
@@ -171,6 +172,8 @@ func (s *Server) spread(news *linkmsg.News) {
 		for i := range news.Nodes {
 			if n := &news.Nodes[i]; n.State == record.NodeDead {
 				m.Died(n.ID, place.Node(n.Number))
+			} else {
+				m.Label(place.Node(n.Number), labels.WithID(n.Labels, n.ID))
 			}
 		}
 		if relabelled {

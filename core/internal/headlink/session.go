@@ -7,6 +7,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/labels"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -262,6 +263,9 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		m.NodeUp(place.Node(c.number))
 		m.Speaks(place.Node(c.number), place.Protocol(h.WireOf()))
 		m.Name(place.Node(c.number), h.ID)
+		if r, known := s.recordOf(h.ID); known {
+			m.Label(place.Node(c.number), labels.WithID(r.Labels, r.ID))
+		}
 	})
 	return before, nil
 }

@@ -5,7 +5,9 @@
 //	in(a,b)    it has one of these values
 //	!in(a,b)   it has none of these values, or the node has no such label
 //
-// A Selector is made by Parse and does not change.
+// and two that Ray has no text for: "*" for a node that has the label, with any value, and "!*" for one that does not have it.
+//
+// A Selector is made by Parse, Preferences are made by ParsePreferences, and neither changes.
 package labels
 
 import (
@@ -14,8 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/eagleray/eagleray/core/ids"
 )
 
 // The bounds of a selector that another process has sent.
@@ -26,13 +26,16 @@ const (
 
 // Of names, an optional domain comes before a slash.
 var (
-	nameForm  = regexp.MustCompile(`^([a-zA-Z0-9][-a-zA-Z0-9.]{0,252}/)?[a-zA-Z0-9]([-_.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
+	nameForm  = regexp.MustCompile(`^([a-zA-Z0-9]([-_.a-zA-Z0-9]{0,251}[a-zA-Z0-9])?/)?[a-zA-Z0-9]([-_.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
 	valueForm = regexp.MustCompile(`^[a-zA-Z0-9]([-_.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
 )
 
+// anyValue is the condition that a node has a label.
+const anyValue = "*"
+
 type condition struct {
 	name   string
-	values []string
+	values []string // nil: any
 	not    bool
 }
 
@@ -71,6 +74,9 @@ func parse(text string) (c condition, err error) {
 	}
 	rest, not := strings.CutPrefix(text, "!")
 	c.not = not
+	if rest == anyValue {
+		return c, nil
+	}
 	if list, ok := strings.CutPrefix(rest, "in("); ok && strings.HasSuffix(list, ")") {
 		for v := range strings.SplitSeq(strings.TrimSuffix(list, ")"), ",") {
 			c.values = append(c.values, strings.TrimSpace(v))
@@ -79,6 +85,9 @@ func parse(text string) (c condition, err error) {
 		c.values = []string{rest}
 	}
 	for _, v := range c.values {
+		if text == "" { // a label may have the empty value
+			break
+		}
 		if !valueForm.MatchString(v) {
 			return c, fmt.Errorf("condition %.100q: it is a, !a, in(a,b) or !in(a,b), where values have letters, digits, '-', '_' and '.', 63 characters at most", text)
 		}
@@ -93,7 +102,7 @@ func (s Selector) Empty() bool { return len(s.conditions) == 0 }
 func (s Selector) Matches(labels map[string]string) bool {
 	for _, c := range s.conditions {
 		value, has := labels[c.name]
-		if in := has && slices.Contains(c.values, value); in == c.not {
+		if in := has && (c.values == nil || slices.Contains(c.values, value)); in == c.not {
 			return false
 		}
 	}
@@ -102,13 +111,3 @@ func (s Selector) Matches(labels map[string]string) bool {
 
 // String is what messages say: the conditions in the order of their names.
 func (s Selector) String() string { return s.text }
-
-// WithID returns the labels of a node with the one that all nodes have.
-func WithID(given map[string]string, node ids.Node) map[string]string {
-	all := maps.Clone(given)
-	if all == nil {
-		all = make(map[string]string, 1)
-	}
-	all["ray.io/node-id"] = node.String()
-	return all
-}

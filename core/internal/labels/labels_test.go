@@ -24,6 +24,11 @@ func TestMatches_EachCondition(t *testing.T) {
 		{map[string]string{"tier": "!a"}, true},
 		{map[string]string{"tier": "!in(a)"}, true},
 		{map[string]string{"zone": "a", "tier": "x"}, false},
+		{map[string]string{"zone": ""}, false},
+		{map[string]string{"zone": "*"}, true},
+		{map[string]string{"tier": "*"}, false},
+		{map[string]string{"zone": "!*"}, false},
+		{map[string]string{"tier": "!*"}, true},
 		{map[string]string{"zone": "a", "ray.io/accelerator-type": "in(H100,H200)"}, true},
 	} {
 		s, err := Parse(c.asked)
@@ -46,7 +51,7 @@ func TestParse_WrongConditions_AreRefused(t *testing.T) {
 		many["n"+strings.Repeat("x", i%60)+string(rune('a'+i%26))+string(rune('a'+i/26))] = "v"
 	}
 	for _, asked := range []map[string]string{
-		{"": "a"}, {"z one": "a"}, {"zone": ""}, {"zone": "!"}, {"zone": "in()"}, {"zone": "in(a,)"}, {"zone": "in(a"}, {"zone": "not a"}, {"zone": "!!a"},
+		{"": "a"}, {"z one": "a"}, {"zone": "!"}, {"zone": "**"}, {"zone": "in()"}, {"zone": "in(a,)"}, {"zone": "in(a"}, {"zone": "not a"}, {"zone": "!!a"},
 		{strings.Repeat("n", 64): "a"}, {"zone": strings.Repeat("v", 64)}, {"zone": "in(" + strings.Repeat("a,", 4000) + "a)"}, many,
 	} {
 		if s, err := Parse(asked); err == nil || len(err.Error()) > 400 {

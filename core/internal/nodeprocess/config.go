@@ -93,7 +93,10 @@ func (c *Config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Devices, o.Labels = devices, c.Labels
+	o.Devices = devices
+	if o.Labels, err = c.nodeLabels(os.LookupEnv, devices); err != nil {
+		return o, err
+	}
 	given := maps.Clone(c.Resources)
 	for name := range given {
 		if accelerator.IsAccelerator(name) {

@@ -2,7 +2,6 @@ package nodeprocess
 
 import (
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 
@@ -40,7 +39,7 @@ func helper() string {
 
 // devices detects the accelerators, or takes what was declared: GPUs by
 // num_gpus, other families among the resources. extra are resources that come
-// with them; the labels are added to the node's own.
+// with them.
 func (c *Config) devices(log *slog.Logger) (a accelerators, extra resource.Set, err error) {
 	declared := make(map[string]float64)
 	for name, n := range c.Resources {
@@ -59,10 +58,6 @@ func (c *Config) devices(log *slog.Logger) (a accelerators, extra resource.Set, 
 	}
 	for _, note := range a.Notes {
 		log.Warn("looking for accelerators: " + note)
-	}
-	if found := a.Labels(); len(found) > 0 {
-		maps.Copy(found, c.Labels)
-		c.Labels = found
 	}
 	return a, a.Resources(), nil
 }

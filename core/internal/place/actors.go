@@ -42,6 +42,7 @@ type actor struct {
 	Actor
 	bound  bool // the protocol of its home is known, so it has needs
 	needs  []*need
+	ranks  *ranks        // nil: labels do not matter
 	at     Node          // that was told to start it; 0: none
 	ticket Ticket        // of that order
 	since  time.Duration // when the order was given
@@ -56,7 +57,7 @@ func (m *Machine) PlaceActor(q Actor) {
 	if m.actors[q.ID] != nil {
 		return
 	}
-	a := &actor{Actor: q}
+	a := &actor{Actor: q, ranks: ranksOf(q.Strategy)}
 	m.bind(a)
 	m.actors[q.ID] = a
 	m.find(a)
@@ -271,7 +272,7 @@ func (m *Machine) debitFor(a *actor, except Node) *ticket {
 
 // wish is what decides where the actor runs, with one of its needs and not on one node.
 func (m *Machine) wish(a *actor, d *need, except Node) *wish {
-	return &wish{need: d, strategy: a.Strategy, from: a.Home, except: except, given: m.spread[a.Name]}
+	return &wish{need: d, strategy: a.Strategy, ranks: a.ranks, from: a.Home, except: except, given: m.spread[a.Name]}
 }
 
 // noteSpread counts that an actor of a class got a node. Classes that were used long ago are forgotten, all at once.
@@ -313,6 +314,11 @@ func (m *Machine) queueFor(a *actor) (best *node) {
 }
 
 func (m *Machine) queuesBetter(a *actor, n, o *node) bool {
+	if a.ranks != nil {
+		if x, y := m.rank(a.ranks, n), m.rank(a.ranks, o); x != y {
+			return x < y
+		}
+	}
 	if m.sparesDevices(a.needs[0], n, o) {
 		return o.devices
 	}
@@ -335,7 +341,7 @@ func (n *node) queue() float64 {
 // could reports whether the actor may run on the node, and the node could have one of its needs if all were free and has not
 // just refused it.
 func (m *Machine) could(n *node, a *actor) bool {
-	return slices.ContainsFunc(a.needs, func(d *need) bool {
+	return m.allows(a.ranks, n) && slices.ContainsFunc(a.needs, func(d *need) bool {
 		only := m.onlyNode(m.wish(a, d, 0))
 		_, paused := n.paused[d]
 		return !paused && d.talks(n) && (only == ids.Node{} || n.name == only) && n.ledger.Could(d.set)

@@ -11,6 +11,7 @@ import (
 type wish struct {
 	need     *need
 	strategy strategy.Strategy
+	ranks    *ranks       // of the nodes by their labels; nil: labels do not matter
 	from     Node         // the node of the process that asks
 	except   Node         // is not chosen; 0: each may be
 	near     []Node       // nodes with large arguments, the best one first
@@ -19,7 +20,7 @@ type wish struct {
 
 // choose returns the node that serves a wish best, nil if no node has room that may.
 //
-// It knows three orders, of which the first that tells two nodes apart decides:
+// Of nodes that labels tell apart, those with the best come first. Otherwise it knows three orders, of which the first that tells two nodes apart decides:
 //
 //   - SPREAD: the node that was chosen least for the class, then the emptiest one;
 //   - a node that holds large arguments, in their order;
@@ -28,7 +29,7 @@ type wish struct {
 func (m *Machine) choose(w *wish) *node {
 	if only := m.onlyNode(w); only != (ids.Node{}) {
 		n := m.named[only]
-		if n == nil || !w.need.in[n.slot] || n.id == w.except {
+		if n == nil || !w.need.in[n.slot] || n.id == w.except || !m.allows(w.ranks, n) {
 			return nil
 		}
 		if !n.fits(w.need) {
@@ -40,7 +41,7 @@ func (m *Machine) choose(w *wish) *node {
 	for {
 		var best *node
 		for _, n := range w.need.open {
-			if n.id != w.except && (best == nil || m.better(w, n, best)) {
+			if n.id != w.except && m.allows(w.ranks, n) && (best == nil || m.better(w, n, best)) {
 				best = n
 			}
 		}
@@ -52,7 +53,7 @@ func (m *Machine) choose(w *wish) *node {
 }
 
 // onlyNode returns the node that alone may be chosen, zero if all may. A soft affinity holds while its node is alive
-// and has enough in all. As long as nodes are awaited, its node may be one of them, unless it has died.
+// and has enough in all and the labels. As long as nodes are awaited, its node may be one of them, unless it has died.
 func (m *Machine) onlyNode(w *wish) ids.Node {
 	switch s := w.strategy; {
 	case s.Kind != strategy.Affinity:
@@ -61,7 +62,7 @@ func (m *Machine) onlyNode(w *wish) ids.Node {
 		return s.Node
 	default:
 		n := m.named[s.Node]
-		if n == nil && m.waits && !m.dead[s.Node] || n != nil && w.need.talks(n) && (n.ledger == nil || n.ledger.Could(w.need.set)) {
+		if n == nil && m.waits && !m.dead[s.Node] || n != nil && w.need.talks(n) && m.mayAllow(w.ranks, n) && (n.ledger == nil || n.ledger.Could(w.need.set)) {
 			return s.Node
 		}
 		return ids.Node{}
@@ -76,6 +77,11 @@ func (m *Machine) isDoomed(s strategy.Strategy) bool { return mustRunOn(s) && m.
 
 // better reports whether n is to be used before o.
 func (m *Machine) better(w *wish, n, o *node) bool {
+	if w.ranks != nil {
+		if a, b := m.rank(w.ranks, n), m.rank(w.ranks, o); a != b {
+			return a < b
+		}
+	}
 	if w.strategy.Kind == strategy.Spread {
 		switch a, b := w.given[n.id], w.given[o.id]; {
 		case a != b:

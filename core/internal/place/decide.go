@@ -50,7 +50,7 @@ func (m *Machine) serve(w *want) (*node, int) {
 		if i > 0 && w.due == 0 {
 			break
 		}
-		if n := m.choose(&wish{d, w.strategy, w.key.Node, except, w.near, w.given}); n != nil {
+		if n := m.choose(&wish{d, w.strategy, w.ranks, w.key.Node, except, w.near, w.given}); n != nil {
 			return n, i
 		}
 	}

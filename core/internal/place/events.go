@@ -18,6 +18,7 @@ func (m *Machine) NodeUp(id Node) {
 	if n == nil {
 		n = &node{id: id, slot: m.freeSlot(), paused: make(map[*need]time.Duration)}
 		m.nodes[id], m.slots[n.slot] = n, n
+		m.labelled++
 		m.unheard++
 	}
 	m.silence(n)

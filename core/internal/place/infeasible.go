@@ -35,8 +35,8 @@ func (m *Machine) judge() {
 	m.unjudged = nil
 	for _, w := range list {
 		switch {
-		case w.level == 0, w.strategy.Kind == strategy.Group: // whoever follows the group says that it is of no use
-		case slices.ContainsFunc(w.needs, func(d *need) bool { return m.canEver(w.strategy, d) }):
+		case w.level == 0, w.strategy.Kind == strategy.Group && !m.onWrongNodes(w.ranks, w.needs): // whoever follows the group says that it is of no use
+		case slices.ContainsFunc(w.needs, func(d *need) bool { return m.canEver(w.strategy, w.ranks, d) }):
 			w.told = false
 		case !w.told:
 			m.refuse(w)
@@ -47,13 +47,13 @@ func (m *Machine) judge() {
 // refuse says that a want is infeasible.
 func (m *Machine) refuse(w *want) {
 	w.told = true
-	m.emit(Infeasible{w.key, m.whyInfeasible("task "+w.name, w.strategy, w.needs, " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
+	m.emit(Infeasible{w.key, m.whyInfeasible("task "+w.name, w.strategy, w.ranks, w.needs, " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
 }
 
 // refuseActor says that an actor is infeasible.
 func (m *Machine) refuseActor(a *actor) {
 	a.told = true
-	m.emit(ActorInfeasible{a.ID, m.whyInfeasible("actor "+a.Name, a.Strategy, a.needs, " Ask for less, add a node that has it (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
+	m.emit(ActorInfeasible{a.ID, m.whyInfeasible("actor "+a.Name, a.Strategy, a.ranks, a.needs, " Ask for less, add a node that has it (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
 }
 
 // judgeDoomed calls infeasible what must run on a node that is dead.
@@ -79,12 +79,12 @@ func (m *Machine) judgeHomeless() {
 	m.judgeActors = false
 	for _, a := range m.homeless {
 		switch {
-		case slices.ContainsFunc(a.needs, func(d *need) bool { return m.canEver(a.Strategy, d) }):
+		case slices.ContainsFunc(a.needs, func(d *need) bool { return m.canEver(a.Strategy, a.ranks, d) }):
 			if a.told { // a node that is silent has what it needs
 				a.told = false
 				m.emit(ActorFeasible{a.ID})
 			}
-		case a.Strategy.Kind == strategy.Group: // its head ends it with the group
+		case a.Strategy.Kind == strategy.Group && !m.onWrongNodes(a.ranks, a.needs): // its head ends it with the group
 		case !a.told && (!a.Wait || mustRunOn(a.Strategy)):
 			m.refuseActor(a)
 		}
@@ -92,9 +92,12 @@ func (m *Machine) judgeHomeless() {
 }
 
 // whyInfeasible says in words why no node can serve a task or an actor, and what to change.
-func (m *Machine) whyInfeasible(who string, s strategy.Strategy, needs []*need, change string) string {
-	if mustRunOn(s) {
-		return m.whyNotThere(who, s, needs)
+func (m *Machine) whyInfeasible(who string, s strategy.Strategy, r *ranks, needs []*need, change string) string {
+	switch {
+	case mustRunOn(s):
+		return m.whyNotThere(who, s, r, needs)
+	case r != nil:
+		return m.whyNoLabels(who, s, r, needs)
 	}
 	most := m.Largest()
 	why := make([]string, len(needs))
@@ -121,16 +124,19 @@ func (m *Machine) whyInfeasible(who string, s strategy.Strategy, needs []*need, 
 }
 
 // canEver reports whether a node that the strategy allows could have the need if all were free, silent nodes included.
-func (m *Machine) canEver(s strategy.Strategy, d *need) bool {
-	if !mustRunOn(s) {
+func (m *Machine) canEver(s strategy.Strategy, r *ranks, d *need) bool {
+	switch {
+	case !mustRunOn(s) && r == nil:
 		return m.isPossible(d)
+	case !mustRunOn(s):
+		return slices.ContainsFunc(m.slots, func(n *node) bool { return n != nil && n.ledger != nil && m.mayAllow(r, n) && n.ledger.Could(d.set) })
 	}
 	n := m.named[s.Node]
-	return !m.dead[s.Node] && n != nil && n.ledger != nil && d.talks(n) && n.ledger.Could(d.set)
+	return !m.dead[s.Node] && n != nil && n.ledger != nil && d.talks(n) && m.mayAllow(r, n) && n.ledger.Could(d.set)
 }
 
 // whyNotThere says in words why the node that a task or an actor names cannot serve it.
-func (m *Machine) whyNotThere(who string, s strategy.Strategy, needs []*need) string {
+func (m *Machine) whyNotThere(who string, s strategy.Strategy, r *ranks, needs []*need) string {
 	const do = "Name a node of ray.nodes() that is alive, or use soft=True, with which another node does."
 	n := m.named[s.Node]
 	if n == nil || n.ledger == nil || m.dead[s.Node] {
@@ -138,6 +144,9 @@ func (m *Machine) whyNotThere(who string, s strategy.Strategy, needs []*need) st
 	}
 	if d := needs[0]; !d.talks(n) {
 		return fmt.Sprintf("%s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), which is of another release: its processes speak version %d, and those of the node of this program version %d. Run the program on a node of that release, or use soft=True, with which another node does.", who, s.Node, n.speaks, d.key.speaks)
+	}
+	if !m.mayAllow(r, n) {
+		return fmt.Sprintf("%s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), which does not have the labels %s. Ask for other labels or another node, or use soft=True, with which another node does.", who, s.Node, r.list)
 	}
 	why := make([]string, len(needs))
 	for i, d := range needs {

@@ -69,6 +69,7 @@ type Machine struct {
 	nodes    map[Node]*node
 	named    map[ids.Node]*node // the same by their ids, of those that have one
 	slots    []*node            // the same by their slots; nil where a node was
+	labelled uint64             // changes with the labels of nodes, and with their slots
 	unheard  int                // nodes that have never reported
 	waits    bool               // see Await
 	shape    uint64             // changes with what nodes have in all
@@ -118,8 +119,9 @@ type Machine struct {
 // node is one node of the cluster. Its row stays while it is silent.
 type node struct {
 	id        Node
-	name      ids.Node // see Name; zero before
-	speaks    Protocol // see Speaks; 0 before
+	name      ids.Node          // see Name; zero before
+	speaks    Protocol          // see Speaks; 0 before
+	labels    map[string]string // see Label; nil before
 	slot      int
 	up        bool // it is connected
 	reported  bool // and has reported on that connection
@@ -174,6 +176,7 @@ type want struct {
 	stuck       uint64 // the round of decisions in which no node was found for it
 
 	strategy strategy.Strategy
+	ranks    *ranks // nil: labels do not matter
 	home     bool
 	near     []Node
 	given    map[Node]int // of SPREAD: how many leases of each node were offered, less those that were refused

@@ -98,14 +98,16 @@ func (m *Machine) recallable(w *want) (nodes []*node) {
 	if d.set.IsZero() {
 		return nil
 	}
-	only := m.onlyNode(&wish{need: d, strategy: w.strategy})
+	only := m.onlyNode(&wish{need: d, strategy: w.strategy, ranks: w.ranks})
 	for _, n := range m.slots {
-		if n != nil && n.takes() && d.talks(n) && n.id != w.key.Node && (only == (ids.Node{}) || n.name == only) && n.ledger.Could(d.set) {
+		if n != nil && n.takes() && d.talks(n) && n.id != w.key.Node && (only == (ids.Node{}) || n.name == only) && m.allows(w.ranks, n) && n.ledger.Could(d.set) {
 			nodes = append(nodes, n)
 		}
 	}
 	slices.SortFunc(nodes, func(a, b *node) int {
 		switch {
+		case w.ranks != nil && m.rank(w.ranks, a) != m.rank(w.ranks, b):
+			return cmp.Compare(m.rank(w.ranks, a), m.rank(w.ranks, b))
 		case m.sparesDevices(d, a, b):
 			return compareBool(a.devices, b.devices)
 		default:

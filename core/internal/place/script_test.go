@@ -48,13 +48,15 @@ func (s *interpreter) do(e *script.Event) []string {
 		err = m.Report(Node(e.Int(0)), s.stock(e))
 	case "name": // name NODE: its id is this number
 		m.Name(Node(e.Int(0)), ids.Node{byte(e.Int(0))})
+	case "label": // label NODE zone=…
+		m.Label(Node(e.Int(0)), map[string]string{"zone": e.Option("zone")})
 	case "speaks": // speaks NODE PROTOCOL
 		m.Speaks(Node(e.Int(0)), Protocol(e.Int(1)))
 	case "died": // died NODE: the node with its name
 		m.Died(ids.Node{byte(e.Int(0))}, Node(e.Int(0)))
 	case "await":
 		m.Await(e.Word(0) == "yes")
-	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=… on=… near=… home
+	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=… on=… labels=… near=… home
 		err = m.Want(s.key(e), s.want(e))
 	case "settled": // settled NODE TICKET TOOK free=…
 		var stock *resource.Stock
@@ -65,7 +67,7 @@ func (s *interpreter) do(e *script.Event) []string {
 		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), e.Int(2), stock)
 	case "unused": // unused NODE TICKET
 		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), 0, nil)
-	case "actor": // actor NUMBER HOME need=… else=… after=… at=… wait=yes on=…
+	case "actor": // actor NUMBER HOME need=… else=… after=… at=… wait=yes on=… labels=…
 		m.PlaceActor(s.actor(e))
 	case "refused": // refused NODE NUMBER TICKET
 		m.ActorRefused(Node(e.Int(0)), s.actorID(e.Int(1)), Ticket(e.Int(2)))
@@ -175,8 +177,9 @@ func amount(t *testing.T, text string) resource.Amount {
 	return resource.Amount(f * float64(resource.Unit))
 }
 
-// strategy reads on=spread, on=NODE or on=NODE:soft.
+// strategy reads on=spread, on=NODE or on=NODE:soft, and labels=[…].
 func (s *interpreter) strategy(e *script.Event) (x strategy.Strategy) {
+	defer func() { x.Labels = e.Option("labels") }()
 	switch where, _, soft := strings.Cut(e.Option("on"), ":"); where {
 	case "":
 	case "spread":

@@ -24,7 +24,7 @@ func TestSim_SameSeed_SameEvents(t *testing.T) { sim.Replays(t, steps, begin) }
 
 // The world notices what it is for.
 func TestSim_PlantedBug_IsFound(t *testing.T) {
-	for _, bug := range []string{"the debit is lost", "offers that cross a level are forgotten", "a report is lost", "a strategy is lost", "a ticket never expires",
+	for _, bug := range []string{"the debit is lost", "offers that cross a level are forgotten", "a report is lost", "a strategy is lost", "labels are mixed up", "a ticket never expires",
 		"silence is not known", "the debit of an actor is lost", "a withdrawn actor goes on at once", "a refusal is lost", "nodes are asked without a pause"} {
 		t.Run(bug, func(t *testing.T) {
 			sim.Find(t, steps, func(d *sim.Die, log *sim.Log) sim.World { return newWorld(d, log, bug) })
@@ -35,7 +35,7 @@ func TestSim_PlantedBug_IsFound(t *testing.T) {
 // In a world all that can happen does happen.
 func TestSim_World_OffersAreGrantedRefusedAndInfeasible(t *testing.T) {
 	var offers, granted, refused, told, own, recalled, orders, moves, begun int
-	for seed := range uint64(60) {
+	for seed := range uint64(120) {
 		w := newWorld(sim.NewDie(seed+1), new(sim.Log), "")
 		for range steps {
 			if err := w.Step(); err != nil {
@@ -176,6 +176,7 @@ func (w *world) offered(a Offer) {
 		w.recalls(a, home, n)
 		return
 	}
+	w.isBest(a, home.classes[a.To], home, n)
 	w.offeredTo(home.classes[a.To].job, a.To)
 	t := &underWay{a, home.classes[a.To].needs[a.Choice]}
 	w.fits(n, t)
@@ -230,7 +231,7 @@ func (w *world) isInfeasible(a Infeasible) {
 	for _, n := range w.nodes {
 		for _, need := range c.needs {
 			hard := c.strategy.Kind == strategy.Affinity && !c.strategy.Soft
-			if _, ok := n.ledger.CanEver(need); ok && (!hard || named(n.id) == c.strategy.Node) {
+			if _, ok := n.ledger.CanEver(need); ok && (!hard || named(n.id) == c.strategy.Node) && rankOf(c.strategy, n) >= 0 {
 				panic(fmt.Sprintf("%s: node %d could", a, n.id))
 			}
 		}
@@ -351,6 +352,8 @@ func (w *world) Finish() error {
 		if !n.up {
 			w.connect(n)
 		}
+		w.label(n)
+		w.obey()
 	}
 	for round := range 100 {
 		if err := w.quiet(); err != nil {

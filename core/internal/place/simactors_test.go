@@ -351,7 +351,7 @@ func (w *world) actorInfeasible(o ActorInfeasible) {
 	a.told = true
 	for _, n := range w.nodes {
 		for _, need := range a.Needs {
-			if _, could := n.ledger.CanEver(need); could && (!must || named(n.id) == a.Strategy.Node) {
+			if _, could := n.ledger.CanEver(need); could && (!must || named(n.id) == a.Strategy.Node) && rankOf(a.Strategy, n) >= 0 {
 				panic(fmt.Sprintf("%s: node %d could", o, n.id))
 			}
 		}

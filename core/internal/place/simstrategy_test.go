@@ -1,6 +1,7 @@
 package place
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -29,11 +30,50 @@ func (w *world) chooses(c *class) {
 			c.near = append(c.near, sim.Pick(w.die, w.sorted()).id)
 		}
 	}
+	if w.die.OneIn(3) {
+		c.strategy.Labels = sim.Pick(w.die, simLabels)
+	}
+}
+
+var simLabels = []string{`[[{"zone":"a"}]]`, `[[{"zone":"!a"}]]`, `[[{"zone":"b"}],[{"zone":"in(a,b)"}]]`, `[[{"zone":"c"}],[]]`, `[[{"zone":"in(a,c)"},{"zone":"!a"}]]`, `[[{"zone":"none"}]]`}
+
+// zone is the label of a node.
+func zone(n Node) map[string]string { return map[string]string{"zone": string("abc"[n%3])} }
+
+// label tells the machine which labels a node has.
+func (w *world) label(n *played) {
+	if w.bug == "labels are mixed up" {
+		w.m.Label(n.id, zone(n.id+1))
+		return
+	}
+	w.m.Label(n.id, zone(n.id))
+}
+
+// rankOf is the place of a node among those that a strategy allows by their labels, below 0 for others.
+func rankOf(s strategy.Strategy, n *played) int {
+	rank, _ := s.Wishes().Rank(zone(n.id))
+	return rank
+}
+
+// isBest checks that no node with better labels has room, as far as the machine knows.
+func (w *world) isBest(a Offer, c *class, home, n *played) {
+	if c.strategy.Labels == "" || w.bug != "" {
+		return
+	}
+	for _, o := range w.sorted() {
+		row := w.m.nodes[o.id]
+		if row == nil || !row.takes() || row.labels == nil || rankOf(c.strategy, o) < 0 || rankOf(c.strategy, o) >= rankOf(c.strategy, n) || !w.may(c, home, o, c.needs[a.Choice]) {
+			continue
+		}
+		if d := w.m.tickets[a.Ticket]; d != nil && row.fits(d.need) {
+			panic(fmt.Sprintf("%s: node %d has better labels, and room", a, o.id))
+		}
+	}
 }
 
 // may reports whether a class may run on a node with a need.
 func (w *world) may(c *class, from *played, on *played, need resource.Set) bool {
-	if on == from && !c.home {
+	if on == from && !c.home || rankOf(c.strategy, on) < 0 {
 		return false
 	}
 	if c.strategy.Kind != strategy.Affinity {
@@ -45,7 +85,7 @@ func (w *world) may(c *class, from *played, on *played, need resource.Set) bool 
 	}
 	n := w.sorted()[i]
 	if c.strategy.Soft {
-		if _, could := n.ledger.CanEver(need); !could {
+		if _, could := n.ledger.CanEver(need); !could || rankOf(c.strategy, n) < 0 {
 			return true
 		}
 	}

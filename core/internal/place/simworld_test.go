@@ -166,6 +166,9 @@ func (w *world) connect(n *played) {
 	w.net.Unblock(channel{n.id, 0, reliable})
 	w.m.NodeUp(n.id)
 	w.m.Name(n.id, named(n.id))
+	if !w.die.OneIn(4) { // else they are known later
+		w.label(n)
+	}
 	w.allHeard()
 	w.report(n)
 	for _, k := range n.keys() {
@@ -274,6 +277,8 @@ func (w *world) Step() error {
 		}
 	case 15:
 		w.comesUp(n)
+		w.label(n)
+		w.obey()
 	case 16:
 		if w.die.OneIn(20) {
 			w.anew()

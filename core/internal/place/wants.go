@@ -10,7 +10,7 @@ import (
 
 // add makes the row of a class, with level 0.
 func (m *Machine) add(k Key, q *Want) *want {
-	w := &want{key: k, name: q.Name, offered: q.Offered, strategy: q.Strategy}
+	w := &want{key: k, name: q.Name, offered: q.Offered, strategy: q.Strategy, ranks: ranksOf(q.Strategy)}
 	if q.Strategy.Kind == strategy.Spread {
 		w.given = make(map[Node]int)
 	}

@@ -28,7 +28,7 @@ func (m *Machine) reviewClaim() {
 	}
 	if m.claim == nil && m.now >= m.noClaimBefore {
 		for _, d := range m.waiting {
-			if m.now-max(d.since, d.reservedAt) >= ClaimAfter && !m.namesOther(d) && !m.fitsAny(d) && (m.claim == nil || d.servedBefore(m.claim)) &&
+			if m.now-max(d.since, d.reservedAt) >= ClaimAfter && !m.isElsewhere(d) && !m.fitsAny(d) && (m.claim == nil || d.servedBefore(m.claim)) &&
 				len(m.reachable(d)) > 0 {
 				m.claim, m.claimSince = d, m.now
 			}

@@ -77,7 +77,7 @@ func (m *Machine) DefineClass(id ClientID, c Class) {
 	if cl == nil || cl.classes[c.ID] != nil {
 		return
 	}
-	cl.classes[c.ID] = &demand{client: cl, class: c, choices: choicesOf(c, nil), pool: m.poolOf(cl.job, c.Env)}
+	cl.classes[c.ID] = &demand{client: cl, class: c, choices: choicesOf(c, nil), pool: m.poolOf(cl.job, c.Env), rank: m.rank(c.Strategy)}
 }
 
 // Want says how many leases of the class the client wants besides those that it holds.
@@ -290,14 +290,14 @@ func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set,
 	j := m.jobOf(job)
 	choices := choicesOf(c, run)
 	c.Need = choices[0].Need
-	shape := c.Env + c.After.String()
+	shape := c.Env + c.After.String() + c.Strategy.Labels
 	for _, o := range choices {
 		shape += o.Need.Key() + o.Run.Key()
 	}
 	d := j.actors[shape]
 	if d == nil {
 		j.trimShapes()
-		d = &demand{client: &j.queue, class: c, choices: choices, pool: m.poolOf(j, c.Env)}
+		d = &demand{client: &j.queue, class: c, choices: choices, pool: m.poolOf(j, c.Env), rank: m.rank(c.Strategy)}
 		j.actors[shape] = d
 	}
 	m.actors[id] = d

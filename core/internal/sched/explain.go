@@ -13,6 +13,13 @@ func (m *Machine) whyInfeasible(d *demand, name string) string {
 	if m.awaitsGroup(d.class.Need) {
 		return ""
 	}
+	if asked := m.lacksLabels(d); asked != "" {
+		kind := "task"
+		if d.isActor() {
+			kind = "actor"
+		}
+		return fmt.Sprintf("%s %s asks for %s, and the only node of this session does not have them. Give them to it with init(labels={…}), ask for other labels, start a cluster with nodes that have them (eagleray start --labels=…), or wait for a larger cluster with init(infeasible=\"wait\").", kind, name, asked)
+	}
 	why, ok := m.ledger.CanEver(d.class.Need)
 	rest, possible := m.whyAlternativesInfeasible(d)
 	if ok || possible {
@@ -79,6 +86,12 @@ func (m *Machine) explain(d *demand) string {
 		return fmt.Sprintf("its resources are reserved; a worker is being started (%d starting)", p.starting)
 	case len(d.reserved) > 0:
 		return fmt.Sprintf("its resources are reserved; it waits for its turn to start a worker (%d of other environments are being started)", m.starting)
+	}
+	if asked := m.lacksLabels(d); asked != "" {
+		if m.o.Cluster {
+			return fmt.Sprintf("it needs %s on %s, and no node with them has room for it", d.class.Need, asked)
+		}
+		return fmt.Sprintf("it asks for %s, which this node does not have", asked)
 	}
 	if len(d.choices) > 1 {
 		return m.explainChoices(d)

@@ -40,6 +40,8 @@ type Options struct {
 	Cluster    bool     // there are other nodes, or may be: see overflow.go, where.go and guests.go
 	Node       ids.Node // of this node, by which strategies name it
 	Number     uint32   // of this node in the cluster
+	// Labels are those of this node.
+	Labels map[string]string
 	// HeadPatience is how long this node has had room for a want that the head should decide, until it serves that want without
 	// the head, which may be gone; 0: HeadPatience.
 	HeadPatience time.Duration
@@ -140,6 +142,7 @@ type demand struct {
 	class   Class
 	choices []Choice // the class's need, then the alternatives
 	pool    *pool
+	rank    int // of this node by its labels, 0 is best; below 0: the class does not run here
 
 	want     int // leases wanted, reservations included
 	reserved []*reservation

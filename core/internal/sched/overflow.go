@@ -69,7 +69,7 @@ func (m *Machine) overflows(d *demand) bool {
 
 // couldServe reports whether this node could give one of the choices of d if all were free.
 func (m *Machine) couldServe(d *demand) bool {
-	return !m.namesOther(d) && slices.ContainsFunc(d.choices, func(c Choice) bool { return m.ledger.Could(c.Need) })
+	return !m.isElsewhere(d) && slices.ContainsFunc(d.choices, func(c Choice) bool { return m.ledger.Could(c.Need) })
 }
 
 // dueElsewhere returns for how many of the wants of d that have no room an alternative may be taken.

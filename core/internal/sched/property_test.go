@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
@@ -57,6 +58,7 @@ type world struct {
 	nextClient         ClientID
 	nextActor          int
 	waitingActors      map[ActorID]bool
+	wrong              map[ActorID]bool // that ask for labels which the node does not have
 	devices            deviceUses
 	first              map[WorkerID]string // the devices that a worker was first used with
 	strategies         func(*Class)        // gives a class a strategy; nil: there are none
@@ -70,10 +72,10 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	return &world{
 		t: t, r: rand.New(rand.NewPCG(seed, 1)),
-		m:       New(Options{Ledger: l, MaxIdle: 3, MaxStarts: 3}),
+		m:       New(Options{Ledger: l, MaxIdle: 3, MaxStarts: 3, Labels: here}),
 		leases:  make(map[LeaseID]Grant),
 		actors:  make(map[WorkerID]ActorID),
-		blocked: make(map[WorkerID]bool), waitingActors: make(map[ActorID]bool), devices: make(deviceUses),
+		blocked: make(map[WorkerID]bool), waitingActors: make(map[ActorID]bool), wrong: make(map[ActorID]bool), devices: make(deviceUses),
 		first: make(map[WorkerID]string),
 	}
 }
@@ -149,6 +151,10 @@ func (w *world) step() {
 		run := pick(r, []resource.Set{{}, {"CPU": resource.Unit}, {"GPU": resource.Unit / 2}, {"NPU": resource.Unit}})
 		c := Class{Need: resource.Set{"CPU": resource.Unit}, Env: "a", Name: "A"}
 		w.alternatives(&c, run)
+		w.labels(&c)
+		if _, ok := c.Strategy.Wishes().Rank(here); !ok {
+			w.wrong[id] = true
+		}
 		m.PlaceActor(id, ids.JobOf(uint32(1+r.IntN(3))), c, run, 0)
 	case n < 82 && len(w.actors) > 0:
 		m.Leaving(w.anyActor())
@@ -208,7 +214,25 @@ func (w *world) class(id ClassID) Class {
 	if w.strategies != nil {
 		w.strategies(&c)
 	}
+	w.labels(&c)
 	return c
+}
+
+// here are the labels of the node.
+var here = map[string]string{"zone": "a"}
+
+// labels has some classes ask for labels.
+func (w *world) labels(c *Class) {
+	if w.r.IntN(4) == 0 {
+		c.Strategy.Labels = pick(w.r, []string{`[[{"zone":"a"}]]`, `[[{"zone":"b"}]]`, `[[{"zone":"b"}],[{"zone":"in(a,c)"}]]`, `[[{"zone":"!a"}]]`, `[[{"zone":"b"}],[]]`})
+	}
+}
+
+// allows checks that what a demand asks of labels allows this node.
+func (w *world) allows(d *demand, a Action) {
+	if _, ok := d.class.Strategy.Wishes().Rank(here); !ok {
+		w.t.Fatalf("%s: it asks for the labels %s", a, d.class.Strategy.Wishes())
+	}
 }
 
 // alternatives gives some classes a fallback; what runs is any of the shapes.
@@ -285,6 +309,7 @@ func (w *world) obey() {
 			w.devices.give(w.t, a.Worker, a.Hold)
 			w.sameDevices(a.Worker, a.Hold)
 			w.leases[a.Lease] = a
+			w.allows(w.m.clients[a.Client].classes[a.Class], a)
 			c := w.m.clients[a.Client].classes[a.Class].choices[a.Choice]
 			if need, _, _ := resource.Outside(c.Need); !a.Hold.Resources().Equal(need) {
 				w.t.Fatalf("%s: the choice needs %s", a, c.Need)
@@ -293,13 +318,18 @@ func (w *world) obey() {
 			if !w.waitingActors[a.Actor] {
 				w.t.Fatalf("%s: it does not wait", a)
 			}
+			if w.wrong[a.Actor] {
+				w.t.Fatalf("%s: it asks for labels that the node does not have", a)
+			}
 			delete(w.waitingActors, a.Actor)
 			w.busy(a.Worker, a)
 			w.devices.give(w.t, a.Worker, a.Hold)
 			w.sameDevices(a.Worker, a.Hold)
 			w.actors[a.Worker] = a.Actor
 		case ActorFailed:
-			delete(w.waitingActors, a.Actor)
+			if a.Code != fault.ActorUnschedulable { // else it stays queued
+				delete(w.waitingActors, a.Actor)
+			}
 		case Recall:
 			if _, ok := w.leases[a.Lease]; !ok {
 				w.t.Fatalf("%s: no such lease", a)

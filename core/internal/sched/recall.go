@@ -14,7 +14,7 @@ func (m *Machine) recall() {
 	var ask []*demand
 	for _, d := range m.waiting {
 		d.coming = 0
-		if (m.now >= d.since+RecallAfter || d.client.guest) && !m.namesOther(d) && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
+		if (m.now >= d.since+RecallAfter || d.client.guest) && !m.isElsewhere(d) && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
 			ask = append(ask, d)
 		}
 	}

@@ -86,6 +86,9 @@ func (m *Machine) fits(d *demand, need resource.Set) bool {
 	if d.bundles != nil {
 		return m.bundlesFit(d.bundles)
 	}
+	if d.rank < 0 {
+		return false
+	}
 	if isCPULess(d, need) && m.cpuLess >= MaxCPULess {
 		return false
 	}

@@ -23,7 +23,7 @@ func (m *Machine) notifyHolders() {
 		yield := l.frees()
 		free := m.freeOf(yield)
 		for _, d := range m.waiting {
-			if d == l.demand || d.outstanding() == 0 || m.namesOther(d) {
+			if d == l.demand || d.outstanding() == 0 || m.isElsewhere(d) {
 				continue
 			}
 			if slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return helps(yield, c.Need, free) }) {

@@ -44,17 +44,29 @@ func (m *Machine) namesThis(d *demand) bool {
 	return s.Kind == strategy.Affinity && s.Node == m.o.Node
 }
 
+// rank is the place of this node among those that a strategy allows by their labels, 0 for the best; it is below 0 if this node is not one of them.
+func (m *Machine) rank(s strategy.Strategy) int {
+	if s.Labels == "" {
+		return 0
+	}
+	rank, _ := s.Wishes().Rank(m.o.Labels)
+	return rank
+}
+
+// isElsewhere reports whether d never runs on this node, however much of it is free.
+func (m *Machine) isElsewhere(d *demand) bool { return d.rank < 0 || m.namesOther(d) }
+
 // headDecides reports whether it is for the head to say where the wants of d are served.
 func (m *Machine) headDecides(d *demand) bool {
 	if !m.o.Cluster || d.isActor() || d.client.guest {
 		return false
 	}
-	return m.namesOther(d) || m.company && !m.isLate(d) && m.asksHead(d)
+	return m.isElsewhere(d) || m.company && !m.isLate(d) && m.asksHead(d)
 }
 
 // servesToo reports whether the head may let this node serve d.
 func (m *Machine) servesToo(d *demand) bool {
-	if m.namesOther(d) && !d.class.Strategy.Soft {
+	if m.namesOther(d) && !d.class.Strategy.Soft || d.rank < 0 {
 		return false
 	}
 	return slices.ContainsFunc(d.choices, func(c Choice) bool { return m.ledger.Could(c.Need) })
@@ -65,6 +77,8 @@ func (m *Machine) asksHead(d *demand) bool {
 	switch s := d.class.Strategy; {
 	case s.Kind == strategy.Affinity || len(d.choices) > 1:
 		return false
+	case d.rank > 0: // another node may have better labels
+		return true
 	case s.Kind == strategy.Group: // what has room in a bundle here is served here
 		return !m.ledger.Fits(d.class.Need)
 	case s.Kind == strategy.Spread:
@@ -80,7 +94,7 @@ func (m *Machine) isLate(d *demand) bool { return d.room && m.now >= d.roomSince
 
 // noteRoom notes since when this node has had room for a class for which the head decides.
 func (m *Machine) noteRoom(d *demand) {
-	room := m.company && !m.namesOther(d) && m.asksHead(d) && m.fits(d, d.class.Need) && !m.takesFromClaim(d, d.class.Need)
+	room := m.company && !m.isElsewhere(d) && m.asksHead(d) && m.fits(d, d.class.Need) && !m.takesFromClaim(d, d.class.Need)
 	if room && !d.room {
 		d.roomSince = m.now
 	}
@@ -115,6 +129,14 @@ func (m *Machine) OfferedHere(id ClientID, class ClassID, n int, ticket uint64) 
 		took, d.allowed = n-d.allowed, 0
 	}
 	m.emit(Settled{ticket, took})
+}
+
+// lacksLabels says in words that this node does not have the labels that d asks for, "" when it has them or d asks for none.
+func (m *Machine) lacksLabels(d *demand) string {
+	if d.rank >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("a node with the labels %s", d.class.Strategy.Wishes())
 }
 
 // mustFit reports whether a class that no node can serve fails, also where the user waits for a larger cluster: the

@@ -8,5 +8,8 @@
 //	"group:HEX:2"        bundle 2 of the placement group with this id, -1 for any of its bundles; with ":capture" at its end
 //	                     what runs there gives the group to the tasks and actors that it creates
 //
+// What is asked of the labels of the node comes behind: "SPREAD labels:[[{"zone":"a"}]]", in the form of labels.Preferences. The choice is then among the nodes that
+// these allow, and those of the first alternative come first.
+//
 // Package place carries strategies out for the cluster, package sched for one node.
 package strategy

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/labels"
 )
 
 // Kind is how a node is chosen.
@@ -29,6 +30,8 @@ type Strategy struct {
 	Group   ids.Group // of Group
 	Bundle  int       // of Group: the index of a bundle, or AnyBundle
 	Capture bool      // of Group: what runs there gives the group to what it creates
+
+	Labels string // what is asked of the labels of the node, as labels.ParsePreferences reads it; "": nothing
 }
 
 // The texts of strategies.
@@ -39,10 +42,25 @@ const (
 	suffixSoft    = ":soft"
 	prefixGroup   = "group:"
 	suffixCapture = ":capture"
+	beforeLabels  = " labels:"
 )
 
 // Parse reads a text. The error says what is wrong with it.
 func Parse(text string) (s Strategy, err error) {
+	text, asked, asks := strings.Cut(text, beforeLabels)
+	if asks {
+		if _, err := labels.ParsePreferences(asked); err != nil {
+			return s, fmt.Errorf("scheduling strategy: %w", err)
+		}
+	}
+	if s, err = parse(text); err == nil {
+		s.Labels = asked
+	}
+	return s, err
+}
+
+// parse reads a text without labels.
+func parse(text string) (s Strategy, err error) {
 	switch text {
 	case "", textDefault:
 		return s, nil
@@ -93,6 +111,18 @@ func GroupOf(text string) (id ids.Group, is bool) {
 	return s.Group, err == nil
 }
 
+// Wishes returns what is asked of the labels of the node.
+func (s Strategy) Wishes() labels.Preferences {
+	if s.Labels == "" {
+		return labels.Preferences{}
+	}
+	p, err := labels.ParsePreferences(s.Labels)
+	if err != nil { // Parse has read it
+		panic("strategy: " + err.Error())
+	}
+	return p
+}
+
 // Text is the text of a strategy in records: the default has none.
 func (s Strategy) Text() string {
 	if s == (Strategy{}) {
@@ -103,6 +133,11 @@ func (s Strategy) Text() string {
 
 // String is the text of a strategy.
 func (s Strategy) String() string {
+	if s.Labels != "" {
+		asked := s.Labels
+		s.Labels = ""
+		return s.String() + beforeLabels + asked
+	}
 	switch {
 	case s.Kind == Spread:
 		return textSpread

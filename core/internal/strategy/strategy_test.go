@@ -12,6 +12,8 @@ func TestParse_TextsOfStrategies_ComeBack(t *testing.T) {
 	for _, s := range []Strategy{
 		{}, {Kind: Spread}, {Kind: Affinity, Node: node}, {Kind: Affinity, Node: node, Soft: true}, {Kind: Group, Group: group}, {Kind: Group, Group: group, Bundle: AnyBundle},
 		{Kind: Group, Group: group, Bundle: 12, Capture: true}, {Kind: Group, Group: group, Bundle: maxBundle},
+		{Labels: `[[{"zone":"a"}]]`}, {Kind: Spread, Labels: `[[{"zone":"in(a,b)"},{"zone":"!a"}],[]]`}, {Kind: Affinity, Node: node, Soft: true, Labels: `[[{"x":"*"}]]`},
+		{Kind: Group, Group: group, Bundle: 3, Capture: true, Labels: `[[{"zone":"a"}]]`},
 	} {
 		if id, in := GroupOf(s.Text()); in != (s.Kind == Group) || id != s.Group {
 			t.Errorf("%s is in group %s: %v", s, id, in)
@@ -34,7 +36,8 @@ func TestParse_WrongTexts_AreRefused(t *testing.T) {
 		"PACK": "not known", "spread": "not known", "node:": "names no node", "node:" + hex[2:]: "names no node", "node:" + hex + ":hard": "names no node",
 		"node:" + hex + "00": "names no node", "node:soft": "names no node", "group:": "names no placement group", group[:len(group)-2] + ":0": "names no placement group", group: "names no bundle", group + ":": "names no bundle",
 		group + ":-2": "names no bundle", group + ":x": "names no bundle", group + ":1:2": "names no bundle", group + ":1:captured": "names no bundle", group + ":1048577": "names no bundle", group + ":0" + strings.Repeat("0", 1000) + "x": "names no bundle",
-		strings.Repeat("x", 1000): "not known",
+		strings.Repeat("x", 1000): "not known", "DEFAULT labels:": "cannot be read", "DEFAULT labels:[]": "0 alternatives", `PACK labels:[[{"zone":"a"}]]`: "not known", `SPREAD labels:[[{"z one":"a"}]]`: "z one",
+		`DEFAULT labels:[[{"zone":"a"}]] labels:[[{"zone":"a"}]]`: "cannot be read", "SPREAD labels:" + strings.Repeat(" ", 20000): "at most",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 {
 			t.Errorf("%.80q: %v, want an error with %q", text, err, says)
@@ -42,5 +45,20 @@ func TestParse_WrongTexts_AreRefused(t *testing.T) {
 		if id, in := GroupOf(text); in {
 			t.Errorf("%.80q is in group %s", text, id)
 		}
+	}
+}
+
+func TestWishes_RankNodesByTheirLabels(t *testing.T) {
+	s, err := Parse(`SPREAD labels:[[{"zone":"a"}],[{"zone":"b"}]]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for zone, want := range map[string]int{"a": 0, "b": 1, "c": -1} {
+		if rank, _ := s.Wishes().Rank(map[string]string{"zone": zone}); rank != want {
+			t.Errorf("zone %s has rank %d, want %d", zone, rank, want)
+		}
+	}
+	if _, ok := (Strategy{Kind: Spread}).Wishes().Rank(nil); !ok {
+		t.Error("a strategy without labels allows no node")
 	}
 }

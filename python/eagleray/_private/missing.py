@@ -71,12 +71,6 @@ _PARTS |= {
         *("sdk.register_callback_handler", "sdk.rsync", "sdk.run_on_cluster", "sdk.teardown_cluster"),
     )
 }
-_PARTS |= {
-    "util.scheduling_strategies.NodeLabelSchedulingStrategy": (
-        "scheduling by labels",
-        "name the machine with NodeAffinitySchedulingStrategy, or use a custom resource",
-    ),
-}
 
 
 def error(name: str) -> ModuleNotFoundError | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
 from typing import Any
 
 from eagleray._private import missing
 from eagleray._private.calls.control import rpc
+from eagleray._private.calls.labels import selector_error
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.state import process
 
@@ -17,9 +17,6 @@ __all__ = ["request_resources"]
 
 _UNIT = 10_000
 _LARGEST = 2**63 // _UNIT - 1
-_WORD = r"[a-zA-Z0-9](?:[a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9])?"
-_SELECTOR = re.compile(rf"!?(?:in)?\({_WORD}(?:, ?{_WORD})*\)|!?{_WORD}")
-_NAME = re.compile(_WORD)
 
 #: One bundle: its resources in units, and its labels.
 _Shape = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, str]]]
@@ -114,28 +111,9 @@ def _check_selector(selector: Any) -> None:
             "Bundle label selector must be a list of string dictionary label selectors. For example: "
             f'`[{{"ray.io/market-type": "spot"}}, {{"ray.io/accelerator-type": "A100"}}]`. One of them is {selector!r}'
         )
-    for label, value in selector.items():
-        prefix, slash, name = label.rpartition("/")
-        if slash and (len(prefix) > 253 or not all(_NAME.fullmatch(part) for part in prefix.split(".") if part)):
-            raise _invalid(
-                f"Invalid label key prefix `{prefix}`. It must be DNS labels with dots between, and have at most "
-                "253 characters"
-            )
-        if not _NAME.fullmatch(name):
-            raise _invalid(
-                f"Invalid label key name `{name}`. It must have at most 63 characters: letters, digits, `-`, `_` and "
-                "`.`, with a letter or digit at both ends"
-            )
-        if value and not _SELECTOR.fullmatch(value):
-            raise _invalid(
-                f"Invalid label selector value `{value}`. It must be a value, in(a,b), or one of both with ! before "
-                "it. A value has at most 63 characters: letters, digits, `-`, `_` and `.`, with a letter or digit at "
-                "both ends"
-            )
-
-
-def _invalid(text: str) -> ValueError:
-    return ValueError(f"Invalid label selector provided in bundle_label_selectors list. Detailed error: '{text}'")
+    wrong = selector_error(selector)
+    if wrong is not None:
+        raise ValueError(f"Invalid label selector provided in bundle_label_selectors list. Detailed error: '{wrong}'")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,113 @@ class PlacementGroupSchedulingStrategy:
     placement_group: GroupHandle | None
     placement_group_bundle_index: int = -1
     placement_group_capture_child_tasks: bool | None = None
+
+
+class In:
+    """The label has one of these values.
+
+    Args:
+        values: The values, at least one.
+    """
+
+    def __init__(self, *values: str) -> None:
+        self.values = _texts("In", values)
+
+    @property
+    def condition(self) -> str:
+        """The condition in the core's form."""
+        return f"in({','.join(self.values)})"
+
+
+class NotIn:
+    """The label has none of these values, or the node has no such label.
+
+    Args:
+        values: The values, at least one.
+    """
+
+    def __init__(self, *values: str) -> None:
+        self.values = _texts("NotIn", values)
+
+    @property
+    def condition(self) -> str:
+        """The condition in the core's form."""
+        return f"!in({','.join(self.values)})"
+
+
+class Exists:
+    """The node has the label, with any value."""
+
+    condition = "*"
+
+
+class DoesNotExist:
+    """The node does not have the label."""
+
+    condition = "!*"
+
+
+_Operator = In | NotIn | Exists | DoesNotExist
+
+
+def _texts(operator: str, values: tuple[str, ...]) -> list[str]:
+    if not values:
+        raise ValueError(f'{operator} takes at least one value, as {operator}("a", "b")')
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            raise ValueError(f"{operator}: the value in position {index} must be a text, got {value!r}")
+    return list(values)
+
+
+@dataclass(frozen=True)
+class _Expression:
+    """What is asked of one label."""
+
+    key: str
+    operator: _Operator
+
+
+class NodeLabelSchedulingStrategy:
+    """Runs a task or an actor on a node with certain labels.
+
+    Work that no node of the cluster could ever run fails with ``TaskUnschedulableError`` or
+    ``ActorUnschedulableError``, as other work does that asks for too much.
+
+    Args:
+        hard: What the labels of the node have to be: name → ``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``.
+        soft: What they should be, too. Of the nodes with room those that meet it come first.
+    """
+
+    def __init__(self, hard: Mapping[str, _Operator] | None, *, soft: Mapping[str, _Operator] | None = None) -> None:
+        self.hard = _expressions("hard", hard)
+        self.soft = _expressions("soft", soft)
+        if not self.hard and not self.soft:
+            raise ValueError("NodeLabelSchedulingStrategy: hard and soft cannot both be empty: ask for a label")
+
+    def __repr__(self) -> str:
+        return f"NodeLabelSchedulingStrategy({_shown(self.hard)}, soft={_shown(self.soft)})"
+
+
+def _shown(expressions: list[_Expression]) -> dict[str, str]:
+    return {expression.key: expression.operator.condition for expression in expressions}
+
+
+def _expressions(which: str, asked: Mapping[str, _Operator] | None) -> list[_Expression]:
+    if asked is None:
+        return []
+    if not isinstance(asked, Mapping):
+        raise ValueError(f'{which} must be a dictionary, as {{"zone": In("a")}}, got {asked!r}')
+    made = []
+    for key, operator in asked.items():
+        if not isinstance(key, str):
+            raise ValueError(f"{which}: the name of a label must be a text, got {key!r}")
+        if not isinstance(operator, (In, NotIn, Exists, DoesNotExist)):
+            raise ValueError(
+                f"{which}: {key} takes one of In, NotIn, Exists and DoesNotExist, as {{{key!r}: In('a')}}, got "
+                f"{operator!r}"
+            )
+        made.append(_Expression(key, operator))
+    return made
 
 
 def __getattr__(name: str) -> Any:

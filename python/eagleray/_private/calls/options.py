@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eagleray._private import driver_log, suggestions
-from eagleray._private.calls import fallback, flow, placement, retrying
+from eagleray._private.calls import fallback, flow, labels, placement, retrying
 from eagleray._private.calls.option_types import ACTOR, NUMBER, RESOURCES, TASK, Check, Option, both, check_type
 from eagleray._private.calls.resources import ON_LEAK
 
@@ -133,10 +133,10 @@ TABLE: dict[str, Option] = {
     "placement_group_capture_child_tasks": both(bool),
     "object_store_memory": both(int, check=_unsupported),
     "enable_task_events": both(bool, check=_events),
-    "label_selector": both(dict, check=_unless_empty),
+    "label_selector": both(dict, check=labels.check_selector),
     "fallback": both(list, tuple, check=fallback.check_list),
     "fallback_after": both(*NUMBER, check=fallback.check_after),
-    "fallback_strategy": both(list, check=_unless_empty),
+    "fallback_strategy": both(list, check=labels.check_fallback),
     "_labels": both(dict, check=_unless_empty),
     "num_returns": _task(int, str, check=_num_returns),
     flow.LIMIT: _task(int, check=_items_ahead),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from eagleray._private.calls import labels
 from eagleray._private.calls.placement_groups import GroupHandle
 from eagleray._private.calls.resources import GPU_MEMORY, show
 from eagleray._private.context import here
@@ -31,10 +32,13 @@ def check_strategy(name: str, value: Any) -> None:
         if not (capture is None or isinstance(capture, bool)):
             raise TypeError(f"{name}: placement_group_capture_child_tasks takes True, False or None, got {capture!r}")
         return
+    if labels.is_strategy(value):
+        labels.check_strategy(name, value)
+        return
     if not isinstance(value, str) and not hasattr(value, "node_id"):
         raise TypeError(
-            f"The keyword {name!r} takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy or a "
-            f"PlacementGroupSchedulingStrategy, got {value!r}"
+            f"The keyword {name!r} takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy, a "
+            f"NodeLabelSchedulingStrategy or a PlacementGroupSchedulingStrategy, got {value!r}"
         )
     strategy_name(value)
 
@@ -72,7 +76,7 @@ def check_together(options: Mapping[str, Any]) -> None:
 
 def strategy_name(strategy: Any) -> str:
     """Returns the scheduling strategy that the user wrote, which names no placement group, in the core's form."""
-    if strategy is None or strategy == "DEFAULT":
+    if strategy is None or strategy == "DEFAULT" or labels.is_strategy(strategy):
         return "DEFAULT"
     if strategy == "SPREAD":
         return "SPREAD"
@@ -85,8 +89,8 @@ def strategy_name(strategy: Any) -> str:
             )
         return f"node:{wanted}:soft" if strategy.soft else f"node:{wanted}"
     raise ValueError(
-        "scheduling_strategy takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy or a "
-        f"PlacementGroupSchedulingStrategy, got {strategy!r}"
+        "scheduling_strategy takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy, a "
+        f"NodeLabelSchedulingStrategy or a PlacementGroupSchedulingStrategy, got {strategy!r}"
     )
 
 
@@ -110,8 +114,15 @@ def strategy_of(
         creation: What an actor needs to be created, if that is more.
 
     Raises:
-        ValueError: the group has no such bundle, or none with what the work needs; or a bundle is named and no group.
+        ValueError: the group has no such bundle, or none with what the work needs; or a bundle is named and no group;
+            or too much is asked of labels.
     """
+    return _without_labels(options, what, needs, creation) + labels.suffix_of(options, what)
+
+
+def _without_labels(
+    options: Mapping[str, Any], what: str, needs: Mapping[str, int], creation: Mapping[str, int] | None
+) -> str:
     strategy = options.get("scheduling_strategy")
     if strategy is not None and not names_group(strategy):
         return strategy_name(strategy)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eagleray._private.calls.control import rpc
+from eagleray._private.calls.labels import selector_error
 from eagleray._private.calls.resources import (
     GPU_MEMORY,
     check_devices,
@@ -192,6 +193,9 @@ def check_labels(selectors: Any, bundles: Sequence[Any]) -> None:
             raise ValueError(
                 f"bundle_label_selector[{index}] must be a dictionary of texts, as {{'zone': 'a'}}; got {selector!r}"
             )
+        wrong = selector_error(selector)
+        if wrong is not None:
+            raise ValueError(f"bundle_label_selector[{index}]: {wrong}")
 
 
 def as_set_aside(bundles: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eagleray._private import driver_log, suggestions
 from eagleray._private.calls import environments
 from eagleray._private.calls.core import load, refuse_in_fork
+from eagleray._private.calls.labels import check_node
 from eagleray._private.calls.resources import check_name_length
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack, unpack
@@ -273,6 +274,7 @@ def _check_labels(labels: Any) -> None:
         if not isinstance(name, str) or not isinstance(value, str):
             raise TypeError(f"labels must map strings to strings, got {name!r}: {value!r}")
         check_name_length("a label of the node", f"{name}={value}")
+    check_node(labels or {})
 
 
 def _bytes_of(name: str, value: Any) -> int | None:
