@@ -21,6 +21,13 @@ DEFAULT_INIT: Mapping[str, Any] = {"num_cpus": 4, "namespace": "compat", "log_to
 #: The same with declared GPUs, which no machine needs to have.
 GPU_INIT: Mapping[str, Any] = {**DEFAULT_INIT, "num_gpus": 4}
 
+#: The same with labels of the node, of which one replaces one that nodes may have by themselves.
+LABEL_INIT: Mapping[str, Any] = {
+    **DEFAULT_INIT,
+    "resources": {"disk": 2},
+    "labels": {"zone": "a", "tier": "x", "empty": "", "ray.io/market-type": "on-demand"},
+}
+
 
 @dataclass(frozen=True)
 class Case:
@@ -52,6 +59,11 @@ def case(func: CaseFunction) -> CaseFunction:
 def gpu_case(func: CaseFunction) -> CaseFunction:
     """Registers a case that runs in a session with four declared GPUs."""
     return _register(func, GPU_INIT)
+
+
+def label_case(func: CaseFunction) -> CaseFunction:
+    """Registers a case that runs in a session whose node has labels."""
+    return _register(func, LABEL_INIT)
 
 
 def own_session(func: CaseFunction) -> CaseFunction:

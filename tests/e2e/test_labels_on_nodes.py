@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import eagleray
+import numpy as np
 import pytest
 from eagleray.cluster_utils import Cluster
 from eagleray.exceptions import ActorUnschedulableError, TaskUnschedulableError
@@ -215,6 +216,20 @@ def test_tasks_that_are_tried_again_keep_their_labels(nodes: Cluster) -> None:
     assert eagleray.get(dies.remote(Counter_.remote()), timeout=60) == "three"
 
 
+def test_lost_objects_are_computed_on_nodes_with_the_labels(nodes: Cluster) -> None:
+    @eagleray.remote(label_selector={"zone": "lost"})
+    def makes() -> Any:
+        return here(), np.zeros(1_000_000)
+
+    first = nodes.add_node(num_cpus=1, node_name="first", labels={"zone": "lost"})
+    made = makes.remote()
+    eagleray.wait([made], timeout=60)
+    second = nodes.add_node(num_cpus=1, node_name="second", labels={"zone": "lost"})
+    nodes.remove_node(first, allow_graceful=False)
+    assert eagleray.get(made, timeout=60)[0] == "second"
+    nodes.remove_node(second)
+
+
 def test_children_do_not_inherit_labels(nodes: Cluster) -> None:
     @eagleray.remote(num_cpus=0, label_selector={"tier": "large"})
     def parent() -> list[str]:
@@ -232,13 +247,17 @@ def test_two_selectors_of_one_function_do_not_share_workers(nodes: Cluster) -> N
 
 
 def test_labels_are_listed(nodes: Cluster) -> None:
-    for node in eagleray.nodes():
+    for node in (node for node in eagleray.nodes() if node["alive"]):
         assert node["Labels"]["ray.io/node-id"] == node["NodeID"]
         assert node["Labels"]["zone"] == ("a" if node["NodeName"] == "one" else "b")
     get = eagleray.remote(lambda: eagleray.get_runtime_context().get_node_labels())
     there = eagleray.get(get.options(label_selector={"tier": "spot"}).remote(), timeout=60)
     assert there["tier"] == "spot" and there["ray.io/node-id"] != eagleray.get_runtime_context().get_node_id()
-    listed = {row.node_name: row.labels.get("tier") for row in eagleray.util.state.list_nodes(detail=True)}
+    listed = {
+        row.node_name: row.labels.get("tier")
+        for row in eagleray.util.state.list_nodes(detail=True)
+        if row.state == "ALIVE"
+    }
     assert listed == {"one": None, "two": "spot", "three": "large"}
 
 

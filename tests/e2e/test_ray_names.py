@@ -23,12 +23,9 @@ ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python" / "ray_compat")}
 #: Names that libraries use and that are not here yet. The error of each of them says what to do.
 NOT_YET = (
     *("ray.util.collective", "ray.util.metrics", "ray.util.dask", "ray.job_submission", "ray.experimental.tqdm_ray"),
-    *("ray.util.scheduling_strategies.In", "ray.util.scheduling_strategies.NotIn"),
-    "ray.util.scheduling_strategies.NodeLabelSchedulingStrategy",
 )
 #: Public names of Ray whose absence is told of by AttributeError's own words: parts of others' work, and constants.
 PLAIN = (
-    *("ray.util.scheduling_strategies.Exists", "ray.util.scheduling_strategies.DoesNotExist"),
     *("ray.util.get_node_instance_id", "ray.util.serialization.StandaloneSerializationContext"),
     *("ray.util.state.StateApiClient", "ray.util.state.get_log", "ray.util.state.list_cluster_events"),
     *("ray.util.state.list_logs", "ray.util.actor_group.ActorConfig", "ray.util.debug.Suspect"),

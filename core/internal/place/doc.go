@@ -56,9 +56,9 @@
 // A group gets nodes for all of its bundles or for none: groups.go has the order of the steps, grouprecall.go what happens when no node has room. What is said of
 // bundles that are open comes with the stocks of the nodes, so work in a group is placed as all other work.
 //
-// # What is not here yet
+// # Labels
 //
-// Labels.
+// A want or an actor may ask for labels of its node: labels.go. They rule nodes out, and put others first.
 //
 // # Invariants
 //
@@ -66,8 +66,9 @@
 //
 //   - what is offered and not settled fits into what the node has reported as free;
 //   - a ticket is settled or expires, once;
-//   - no offer goes to a node that is gone, not connected or in doubt, to one that the want's strategy excludes, or unasked to the node that the want is from;
+//   - no offer goes to a node that is gone, not connected or in doubt, to one that the want's strategy or its labels exclude, or unasked to the node that the want is from;
 //   - what is offered of a class never exceeds its level;
+//   - no node is offered while one with better labels has room, as far as is known;
 //   - when all is settled, no want stays that fits a node;
 //   - no bundle of a group is asked of two nodes that were not told to drop it, nothing is taken back that may be committed, and no group waits for which there is room.
 package place

@@ -63,6 +63,11 @@
 // (guests.go). For some classes the head decides also where this node has room (where.go). Without that option no decision is
 // different, but that a class fails which must run on another node.
 //
+// # Labels
+//
+// A class or an actor may ask for labels of its node (where.go: rank). If this node does not have them, nothing of it is served here. If another node may have better ones,
+// the head decides.
+//
 // # Placement groups
 //
 // Parts of the node are set aside for bundles of placement groups (bundles.go). Work in a group takes what it needs of a bundle, and waits without a word while
@@ -76,6 +81,7 @@
 //     device, except for the CPUs of blocked workers;
 //   - nothing is granted while it does not fit; only unblocking may make the number of
 //     free CPUs negative;
+//   - nothing is granted to what asks for labels that the node does not have;
 //   - a worker serves one job, and one lease or actor at a time;
 //   - whatever a worker serves after its first lease has the same devices;
 //   - no want stays unserved while its resources and an idle worker are free, unless
