@@ -106,7 +106,9 @@ def test_readiness_is_told_without_the_value(ray: Any, gate: Any) -> None:
     failing = gate.value.remote(KeyError("not told"))
     cancel = failing._on_ready(got.put)
     ended = gate.value.remote(1)
-    ended._on_ready(lambda _: got.put("called although it was cancelled"))()
+    ended._on_ready(got.put)()
+    cancelled = got.get(timeout=PATIENCE_S)
+    assert isinstance(cancelled, ray.exceptions.RaySystemError) and "was cancelled" in str(cancelled)
     gate.open.remote()
     assert got.get(timeout=PATIENCE_S) is None
     assert ray.get(ended, timeout=PATIENCE_S) == 1

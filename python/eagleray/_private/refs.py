@@ -124,7 +124,7 @@ class ObjectRef(_Ref, Generic[T_co]):
         """Calls ``py_callback`` on a thread with None when the value is there; it is not fetched.
 
         Returns:
-            A function that ends the wait.
+            A function that ends the wait: ``py_callback`` gets an exception then.
         """
         from eagleray._private.values import callbacks
 

@@ -15,6 +15,7 @@ from eagleray._private.state import Session, process
 from eagleray._private.values import asynchronous
 from eagleray._private.values.formats import ERRORS
 from eagleray._private.values.serialization import unpack
+from eagleray.exceptions import RaySystemError
 
 _calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 _beginning = threading.Lock()
@@ -104,7 +105,7 @@ def on_ready(ref: Any, callback: Callable[[BaseException | None], None]) -> Call
     """Has ``callback`` called with None when the value of a reference is there, without fetching it.
 
     Returns:
-        A function that ends the wait: the callback is not called any more.
+        A function that ends the wait: the callback gets a RaySystemError, unless it was called already.
     """
     _check(callback, "_on_ready")
     _begin()
@@ -112,9 +113,9 @@ def on_ready(ref: Any, callback: Callable[[BaseException | None], None]) -> Call
     forget = asynchronous.wait_for(ref, waiting, _settle)
 
     def cancel() -> None:
+        forget()
         if not waiting.ended:
-            waiting.ended = True
-            forget()
+            waiting.set_exception(RaySystemError(f"the wait for {ref!r} was cancelled"))
 
     return cancel
 
