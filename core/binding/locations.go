@@ -32,3 +32,20 @@ func locateObjects(k *caller, a *args) (any, error) {
 	}
 	return out, nil
 }
+
+// notifyGone has the async queue give a token when nobody holds an object any more. It reports whether this process
+// owns the object: only then does it hear of that.
+func notifyGone(k *caller, a *args) (any, error) {
+	list, err := a.objects()
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, fault.New(fault.BadRequest, "object_gone takes one object, got %d", len(list))
+	}
+	err = k.c.NotifyGone(list[0], a.Token)
+	if fault.CodeOf(err) == fault.ObjectLost {
+		return false, nil
+	}
+	return err == nil, err
+}

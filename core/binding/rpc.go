@@ -49,6 +49,7 @@ type args struct {
 	Head      bool   `msgpack:"head"`
 
 	ObjectIDs [][]byte `msgpack:"object_ids"`
+	Token     uint64   `msgpack:"token"`
 
 	// Of placement groups.
 	GroupID  []byte        `msgpack:"group_id"`
@@ -80,6 +81,7 @@ func (k *caller) call(t wire.Type, req, reply any) error {
 var methods = map[string]func(*caller, *args) (any, error){
 	"free":             freeObjects,
 	"lose":             loseObjects,
+	"object_gone":      notifyGone,
 	"object_locations": locateObjects,
 	"cluster_info": func(k *caller, a *args) (any, error) {
 		var i wire.ClusterInfo

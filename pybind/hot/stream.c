@@ -36,6 +36,18 @@ static PyObject *stream_peek(PyObject *m, PyObject *o) {
   return HotStreamPeek(gen, id, &e) < 0 ? hot_raise(&e) : hot_new_ref(id);
 }
 
+// stream_ahead(generator's ref, n) -> a ref to the item that is n items after the next one; nothing is taken
+static PyObject *stream_ahead(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  if (!hot_arity("stream_ahead", n, 2) || !hot_usable()) return NULL;
+  unsigned char *gen = hot_ref_id(a[0]), id[HOT_OBJECT];
+  if (!gen) return NULL;
+  int64_t ahead = PyLong_AsLongLong(a[1]);
+  if (ahead == -1 && PyErr_Occurred()) return NULL;
+  hot_err e;
+  return HotStreamAhead(gen, ahead, id, &e) < 0 ? hot_raise(&e) : hot_new_ref(id);
+}
+
 static PyObject *stream_state(PyObject *m, PyObject *o) {
   (void)m;
   unsigned char *gen = hot_ref_id(o);
@@ -128,7 +140,8 @@ static PyObject *feed_limit(PyObject *m, PyObject *o) {
 }
 
 PyMethodDef hot_stream_functions[] = {
-    FAST(stream_next, "stream_next"), {"stream_peek", stream_peek, METH_O, NULL},
+    FAST(stream_next, "stream_next"), FAST(stream_ahead, "stream_ahead"),
+    {"stream_peek", stream_peek, METH_O, NULL},
     {"stream_state", stream_state, METH_O, NULL}, {"stream_drop", stream_drop, METH_O, NULL},
     FAST(feed_item, "feed_item"), {"feed_room", feed_room, METH_O, NULL}, FAST(feed_watch, "feed_watch"),
     {"feed_limit", feed_limit, METH_O, NULL}, {"feed_owner", feed_owner, METH_O, NULL},

@@ -46,6 +46,21 @@ func HotStreamPeek(gen *C.uchar, id *C.uchar, e *C.hot_err) (r C.int) {
 	return ok
 }
 
+//export HotStreamAhead
+func HotStreamAhead(gen *C.uchar, n C.int64_t, id *C.uchar, e *C.hot_err) (r C.int) {
+	defer guard(e, &r)
+	c, err := current()
+	if err != nil {
+		return give(err, e)
+	}
+	got, err := c.AheadItem(objectID(gen), int(n))
+	if err != nil {
+		return give(err, e)
+	}
+	giveID(got, id)
+	return ok
+}
+
 //export HotStreamState
 func HotStreamState(gen *C.uchar, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)

@@ -205,14 +205,22 @@ class ActorClassInheritanceException(TypeError):
     """A class was derived from an actor class."""
 
 
-class ActorClass(Generic[P, T]):
+class ActorClass(Generic[T]):
     """A class whose instances are actors: ``A.remote(…)`` makes one, ``A.options(…)`` adjusts how."""
 
     def __init__(self, cls: type[T], options: Mapping[str, Any], *extra: Any, shape: CallShape | None = None) -> None:
         if extra:
+            names = [base.__name__ for base in options if isinstance(base, ActorClass)]
             raise ActorClassInheritanceException(
-                f"Attempted to define subclass {cls!r} of an actor class. Let a plain class inherit, and decorate the "
-                "result."
+                f"Attempted to define subclass {cls!r} of the actor class {', '.join(map(repr, names))}. Let a plain "
+                "class inherit, and decorate the result."
+            )
+        abstract = getattr(cls, "__abstractmethods__", None)
+        if abstract:
+            names = sorted(abstract)
+            raise TypeError(
+                f"{cls.__name__} cannot become an actor class: it is abstract, its methods {', '.join(names)} are not "
+                "implemented. Decorate a class that implements them."
             )
         if options.get("get_if_exists") and options.get("name") is None:
             raise ValueError("The actor name must be specified to use 'get_if_exists'.")
@@ -228,17 +236,6 @@ class ActorClass(Generic[P, T]):
         self._exported: list[tuple[int, bytes, bytes, functions.Captured]] = []  # one at most
         self.__doc__ = cls.__doc__
         self.__name__: str = cls.__name__
-
-    if TYPE_CHECKING:
-
-        @overload
-        def remote(self, *args: P.args, **kwargs: P.kwargs) -> ActorHandle[T]: ...
-        @overload
-        def remote(self, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ActorHandle[T]: ...
-        @overload
-        def remote(self, a: Any, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ActorHandle[T]: ...
-        @overload
-        def remote(self, **kwargs: ObjectRef[Any]) -> ActorHandle[T]: ...
 
     def remote(self, *args: Any, **kwargs: Any) -> ActorHandle[T]:
         """Makes an actor and returns its handle at once. The first ``get`` raises an error of the constructor."""
@@ -262,7 +259,14 @@ class ActorClass(Generic[P, T]):
         pending = -1 if pending is None else pending
         shared_limit = max(0, options.get(flow.SHARED_LIMIT) or 0)
         groups = options.get("concurrency_groups")
-        meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0, shared_limit, groups)
+        meta = actor_kind.describe(
+            self._cls,
+            pending,
+            options.get("max_task_retries") or 0,
+            shared_limit,
+            groups,
+            unordered=_unordered(self._cls, options),
+        )
         spec = {
             "class_name": self.__name__,
             "name": name or "",
@@ -309,14 +313,14 @@ class ActorClass(Generic[P, T]):
         @overload
         def options(
             self, *, fallback: Fallback | None = ..., fallback_after: float | None = ..., **options: Any
-        ) -> ActorClass[P, T]: ...
+        ) -> ActorClass[T]: ...
         @overload
-        def options(self, **options: Any) -> ActorClass[P, T]: ...
+        def options(self, **options: Any) -> ActorClass[T]: ...
 
-    def options(self, **options: Any) -> ActorClass[P, T]:
+    def options(self, **options: Any) -> ActorClass[T]:
         """The same class with some options changed for the actors made through the result."""
         check_options(options, ACTOR, in_options=True)
-        made: ActorClass[P, T] = ActorClass(self._cls, {**self._options, **options}, shape=self._shape)
+        made: ActorClass[T] = ActorClass(self._cls, {**self._options, **options}, shape=self._shape)
         made._exported = self._exported  # shared: the first of them that makes an actor pickles the class for all
         return made
 
@@ -328,7 +332,7 @@ class ActorClass(Generic[P, T]):
             known[:] = [(process.epoch, *exported)]
         return known[0][1:]
 
-    def _other_class(self, target: Any, where: str) -> ActorClass[Any, Any]:
+    def _other_class(self, target: Any, where: str) -> ActorClass[Any]:
         """What a fallback names: a class, or what ``@remote`` made of one, that has this one's methods."""
         if isinstance(target, type):
             target = ActorClass(target, {})
@@ -401,8 +405,22 @@ def _concurrency(cls: type, options: Mapping[str, Any]) -> int:
     return stated or 1
 
 
+def _unordered(cls: type, options: Mapping[str, Any]) -> bool:
+    """Whether calls whose arguments are late let later calls begin. Calls that run at the same time have no order."""
+    stated: bool | None = options.get("allow_out_of_order_execution")
+    asynchronous = actor_kind.is_async(cls)
+    concurrent = asynchronous or (options.get("max_concurrency") or 1) > 1
+    if concurrent and stated is False:
+        why = "has coroutine methods" if asynchronous else "runs several calls at a time (max_concurrency)"
+        raise ValueError(
+            f"The actor {cls.__name__} {why}, so its calls cannot be kept in order: leave out "
+            "allow_out_of_order_execution=False"
+        )
+    return concurrent or bool(stated)
+
+
 def _alternative(
-    session: Session, other: ActorClass[Any, Any] | None, needs: Mapping[str, Any], options: Mapping[str, Any]
+    session: Session, other: ActorClass[Any] | None, needs: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the core keeps of one alternative."""
     creation, running = actor_resources(needs)
@@ -426,6 +444,12 @@ if TYPE_CHECKING:
 
 def method(*args: Any, **kwargs: Any) -> Any:
     """Sets options of an actor's method, as ``@method(num_returns=2)``."""
+    bare = len(args) == 1 and callable(args[0]) and not kwargs
+    if args and not bare:
+        raise AssertionError(
+            "The @method decorator takes either no arguments, as '@method', or options by keyword, as "
+            "'@method(num_returns=2)'."
+        )
     method_options.check_decorator(kwargs)
 
     def annotate(function: Any) -> Any:
@@ -435,7 +459,7 @@ def method(*args: Any, **kwargs: Any) -> Any:
         setattr(function, METHOD_OPTIONS, kwargs)
         return function
 
-    return annotate(args[0]) if args and callable(args[0]) else annotate
+    return annotate(args[0]) if bare else annotate
 
 
 class ExitActor(BaseException):

@@ -12,7 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 #: What users of a part of the package install themselves.
 OPTIONAL = {"joblib"}
-DOCUMENTS = ("README.md", "docs/placement-groups.md", "docs/labels.md", "docs/util.md", "docs/ray-programs.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/actors.md",
+    "docs/labels.md",
+    "docs/placement-groups.md",
+    "docs/ray-programs.md",
+    "docs/util.md",
+)
 RUN = "from eagleray._private.cli import main; main()"
 BLOCKS = [
     block

@@ -110,7 +110,7 @@ async def loops() -> None:
 
 
 def actors() -> None:
-    assert_type(CounterActor, ActorClass[..., Counter])
+    assert_type(CounterActor, ActorClass[Counter])
     counter = CounterActor.remote(5)
     assert_type(counter, ActorHandle[Counter])
     assert_type(counter.add, ActorMethod[..., Any])
@@ -121,6 +121,14 @@ def actors() -> None:
     )
     assert_type(ray.get_actor("c"), ActorHandle[Any])
     ray.kill(counter, no_restart=True)
+
+
+def takes_actors(cls: ActorClass[Counter], handle: ActorHandle[Counter], gen: ray.ObjectRefGenerator[int]) -> None:
+    assert_type(cls.remote(1), ActorHandle[Counter])
+    ref = handle.add.remote(1)
+    assert_type(ref, ObjectRef[Any])
+    assert_type(gen._get_next_ref_n(2), list[ObjectRef[int]])
+    assert_type(ray.put(1)._on_completed(print), ObjectRef[int])
 
 
 def methods_with_types(server: ActorProxy[Server]) -> None:

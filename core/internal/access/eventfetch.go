@@ -27,6 +27,16 @@ func (a *Objects) Ring(token uint64) {
 	_, _ = unix.Write(a.async.fd, one[:])
 }
 
+// NotifyGone asks for the token when no process holds an object that this process owns any more, or when its value
+// was freed.
+func (a *Objects) NotifyGone(id ids.Object, token uint64) error {
+	return a.Keep(id, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.Ring(token)
+	})
+}
+
 // fetchForLoop fetches the object, so that a get of it returns at once with a value or
 // an error, and then tells the event loop.
 func (a *Objects) fetchForLoop(id ids.Object, token uint64, misses int) {

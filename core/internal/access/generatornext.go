@@ -73,3 +73,14 @@ func (a *Objects) PeekItem(gen ids.Object) (ids.Object, error) {
 	a.table.Ref(o)
 	return o.ID, nil
 }
+
+// AheadItem gives the program a reference to the item that is n items after the next one. Nothing is taken.
+func (a *Objects) AheadItem(gen ids.Object, n int) (ids.Object, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id, waits, err := a.submit.Generators.Ahead(gen, n)
+	if waits {
+		a.poller.Arm()
+	}
+	return id, err
+}

@@ -12,7 +12,8 @@ import (
 )
 
 // A worker that ends on purpose may be needed: for objects that it owns and
-// others hold, for tasks that it has submitted. An actor is not.
+// others hold, for tasks that it has submitted. An actor is not, but the callers
+// of its last calls may still have to register the references inside their answers.
 const (
 	movesAfter   = 5 * time.Millisecond // most of what a worker is needed for passes sooner
 	moveAgain    = time.Second          // after a move that could not begin
@@ -48,7 +49,11 @@ func (c *Client) flushDaemon() {
 // moves: it keeps its devices and what it has pinned until it has ended, so it
 // must not stay for others. Without a successor it has to stay; mu held.
 func (c *Client) stayWhileNeeded() {
-	if c.exec == nil || c.exec.ActorID() != (ids.Actor{}) {
+	if c.exec == nil {
+		return
+	}
+	if c.exec.ActorID() != (ids.Actor{}) {
+		c.stayUntilConfirmed(time.Now().Add(exitPatience))
 		return
 	}
 	next := time.Now().Add(movesAfter) // when it moves, or looks again whether it is needed
@@ -69,6 +74,17 @@ func (c *Client) stayWhileNeeded() {
 		w := wait.New()
 		c.stays(w)
 		c.poller.Await(w, next)
+	}
+	c.stays(nil)
+}
+
+// stayUntilConfirmed waits until the callers have registered all references inside the answers of this actor: until
+// then only this process tells the owners of these objects that they are held; mu held.
+func (c *Client) stayUntilConfirmed(deadline time.Time) {
+	for !c.Closed() && c.table.Unconfirmed() && time.Now().Before(deadline) {
+		w := wait.New()
+		c.stays(w)
+		c.poller.Await(w, deadline)
 	}
 	c.stays(nil)
 }

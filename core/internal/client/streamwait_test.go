@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/localstore"
+	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -25,7 +26,8 @@ func TestNextItem_ItemDoesNotCome_TheWaitEnds(t *testing.T) {
 		}
 	}
 	c.mu.Lock()
-	o := c.submit.Generators.Head(c.submit.Generators.Of(gen.Count()))
+	var o *refs.Object
+	c.submit.Generators.EachHead(c.submit.Generators.Of(gen.Count()), func(_ uint64, head *refs.Object) { o = head })
 	if n := len(o.Waits()); n != 0 {
 		t.Errorf("%d waits are left", n)
 	}

@@ -36,11 +36,13 @@ func (x *Table) Ended(g *Generator, name string, mode int, torn bool) (free []id
 		f := fault.New(fault.StreamInconsistent, "the generator %s ran again, for items that were lost, and yielded fewer than before: what it yields must not change", name)
 		x.eachLost(g, t, func(_ uint64, o *refs.Object) { x.objects.Fail(o, f) })
 	}
-	if o := x.Head(g); o != nil && !g.again {
-		x.objects.Fail(o, fault.New(fault.EndOfStream, "the generator %s has no more items", name))
-		if !g.left {
-			x.objects.Unpin(o)
-		}
+	if !g.again {
+		x.EachHead(g, func(_ uint64, o *refs.Object) {
+			x.objects.Fail(o, noMore())
+			if !g.left {
+				x.objects.Unpin(o)
+			}
+		})
 	}
 	if torn && !g.again {
 		for i := range uint64(untold) {
@@ -51,4 +53,9 @@ func (x *Table) Ended(g *Generator, name string, mode int, torn bool) (free []id
 		x.drop(g)
 	}
 	return free
+}
+
+// noMore is what stands in the place of an item that a generator has not yielded.
+func noMore() *fault.Error {
+	return fault.New(fault.EndOfStream, "the generator has ended and has no more items")
 }

@@ -9,6 +9,9 @@ import (
 // MaxItems bounds how many items a generator can have, together with its exception.
 const MaxItems = 1 << 32
 
+// MaxAhead bounds how far ahead of the items that have come a program may refer to items.
+const MaxAhead = 1_000_000
+
 // untold is how many items a worker may have stored at most that the caller does not know.
 const untold = 2
 
@@ -28,6 +31,7 @@ type Generator struct {
 	task  refs.Task // the call that yields; nil: the run has ended
 	got   uint64    // how many items have come, in all attempts of this run
 	taken uint64    // how many of them the program has been given
+	ahead uint64    // the last item that the program has asked for before it came
 	told  bool      // the program has been given what ended the generator
 	// The program has been given the reason why no node can run it as things are. It waits for the next item then.
 	warned bool

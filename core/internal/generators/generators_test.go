@@ -26,7 +26,7 @@ func TestTake_ItemsComeAndTheRunEnds_EachIsGivenOnceInOrder(t *testing.T) {
 		t.Errorf("items %d and %d are given, want 0 and 1", a, b)
 	}
 	head, waits, err = x.Next(own.ID)
-	if err != nil || !waits || head != x.Head(g) || head.Pins() != 1 {
+	if err != nil || !waits || head != x.item(g, g.got) || head.Pins() != 1 {
 		t.Fatalf("the next item is %v, not there: %v, %v", head, waits, err)
 	}
 	if free := x.Ended(g, "g", stream, false); free != nil {

@@ -31,8 +31,14 @@ func (x *Table) Place(g *Generator, i uint64) *refs.Object {
 	return o
 }
 
-// Head returns the object that the next item to come will be, if somebody waits for it.
-func (x *Table) Head(g *Generator) *refs.Object { return x.item(g, g.got) }
+// EachHead calls f with the objects that the next items of a first run will be and that somebody waits for.
+func (x *Table) EachHead(g *Generator, f func(i uint64, o *refs.Object)) {
+	for i := g.got; i <= max(g.got, g.ahead); i++ {
+		if o := x.item(g, i); o != nil {
+			f(i, o)
+		}
+	}
+}
 
 // EachItem calls f with the items that have come and that somebody still holds.
 func (x *Table) EachItem(g *Generator, f func(o *refs.Object)) {
@@ -60,12 +66,12 @@ func (x *Table) eachLost(g *Generator, t refs.Task, f func(i uint64, o *refs.Obj
 }
 
 // EachToCome calls f with the items that the run is still to make and that somebody waits for. For a first run
-// that is at most one item, the next.
+// that is the next item, and others if the program has asked for references to them.
 func (x *Table) EachToCome(g *Generator, f func(i uint64, o *refs.Object)) {
 	if g.again {
 		x.EachLost(g, f)
-	} else if o := x.Head(g); o != nil {
-		f(g.got, o)
+	} else {
+		x.EachHead(g, f)
 	}
 }
 
@@ -87,7 +93,7 @@ func (x *Table) Yielding(o *refs.Object) *Generator {
 // drop lets go of the items that the program has not taken. Items that come later are not kept.
 func (x *Table) drop(g *Generator) {
 	g.left = true
-	for i := g.taken; i <= g.got; i++ {
+	for i := g.taken; i <= max(g.got, g.ahead); i++ {
 		if o := x.item(g, i); o != nil && (i < g.got || g.task != nil) {
 			x.objects.Unpin(o)
 		}

@@ -95,6 +95,40 @@ func (x *Table) Next(gen ids.Object) (o *refs.Object, waits bool, err error) {
 	return o, st == Waits, nil
 }
 
+// Ahead gives the program a reference to the item that is n items after the next one, which need not have come.
+// Waits: it is not ready now. Nothing is taken. Where the run has ended and yielded fewer items, the object is an
+// error: that of the generator if it has failed and the program was not told, else EndOfStream.
+func (x *Table) Ahead(gen ids.Object, n int) (id ids.Object, waits bool, err error) {
+	g, own, err := x.of(gen)
+	if err != nil {
+		return id, false, err
+	}
+	i := g.taken + uint64(max(n, 0))
+	if n < 0 || i >= MaxItems-2 || i > g.got && i-g.got > MaxAhead {
+		return id, false, fault.New(fault.BadRequest, "a reference to item %d of a generator was asked for, of which %d items have come: at most %d items ahead can be referred to", i, g.got, MaxAhead)
+	}
+	o := x.item(g, i)
+	switch made := o == nil; {
+	case i < g.got || g.task != nil:
+		o = x.Place(g, i)
+		g.ahead = max(g.ahead, i)
+		x.objects.Ref(o)
+	case made:
+		o = x.Place(g, i)
+		x.objects.Ref(o)
+		x.objects.Unpin(o) // it is never taken
+		if own.IsError() && !g.told {
+			x.objects.FailAs(o, own)
+			o.MarkSeen() // the generator itself tells of it
+		} else {
+			x.objects.Fail(o, noMore())
+		}
+	default:
+		x.objects.Ref(o)
+	}
+	return o.ID, !o.State().Ready(), nil
+}
+
 // Taken returns how many items the worker is to count as taken, and whether it has to hear that at
 // once. Counted: the worker counts them.
 func (g *Generator) Taken(f *frame.Flow, now bool) (n uint64, counted, soon bool) {

@@ -14,20 +14,23 @@ import (
 // Facts is what a successor has to know of a run.
 type Facts struct {
 	Items uint64   // how many items have come
+	Ahead uint64   // the last item to which a reference was asked for before it came
 	GoOn  bool     // the run goes on to its end although nobody reads it
 	Again bool     // it is a second run, for items that were lost
 	Makes []uint64 // of a second run: the results that it makes, counted from the generator's own object
 }
 
 // Facts returns what a successor has to know of a run, apart from Makes.
-func (g *Generator) Facts() Facts { return Facts{Items: g.came(), GoOn: g.goOn, Again: g.again} }
+func (g *Generator) Facts() Facts {
+	return Facts{Items: g.came(), Ahead: g.ahead, GoOn: g.goOn, Again: g.again}
+}
 
 // Finished returns a run that has ended, of whose items so many had come.
 func Finished(own, items uint64) *Generator { return &Generator{own: own, got: items, left: true} }
 
 // Restore returns the run of a call that goes on here. The objects of its items are in the table already.
 func (x *Table) Restore(t refs.Task, own uint64, mode int, f Facts) *Generator {
-	g := &Generator{own: own, task: t, got: f.Items, left: true, goOn: f.GoOn, again: f.Again}
+	g := &Generator{own: own, task: t, got: f.Items, ahead: f.Ahead, left: true, goOn: f.GoOn, again: f.Again}
 	if g.again {
 		for _, i := range f.Makes { // several runs may go on at once, each for other items
 			if o := x.objects.FindOwned(own + i); o != nil && o.State() == refs.Pending && !slices.Contains(x.objects.Unverified(), o) {

@@ -7,17 +7,18 @@ import (
 
 // Keep ties a resource to an object of ours: release runs once, when nobody
 // holds the object any more, when the program frees its value, or when the
-// session ends.
+// session ends. An object may keep several resources.
 func (t *Table) Keep(id ids.Object, release func()) error {
 	o := t.Find(id)
 	if o == nil || !o.Owned() {
 		return fault.New(fault.ObjectLost, "object %s is not owned here", id)
 	}
-	if t.kept[id] != nil {
-		return fault.New(fault.BadRequest, "object %s keeps another object alive already", id)
-	}
 	if t.kept == nil {
 		t.kept = map[ids.Object]func(){}
+	}
+	if first := t.kept[id]; first != nil {
+		second := release
+		release = func() { first(); second() }
 	}
 	t.kept[id] = release
 	return nil

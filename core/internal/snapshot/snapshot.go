@@ -6,7 +6,7 @@ import (
 )
 
 // Version is the version of the snapshot. A process restores its own version only.
-const Version = 2
+const Version = 3
 
 // Submitter is what another process needs to go on with a submit.Submitter: with each task
 // and call that has no answer, the actors that others may call, the open channels, and
@@ -46,6 +46,7 @@ type Template struct {
 	MoreMemory bool
 	Flow       frame.Flow
 	Group      string
+	Unordered  bool
 	Forget     bool
 }
 
@@ -71,6 +72,7 @@ type Task struct {
 
 	// Of a generator:
 	Items uint64   // how many items have come
+	Ahead uint64   // the last item to which a reference was asked for before it came
 	GoOn  bool     // it runs to its end although nobody reads it
 	Again bool     // it runs again for items that were lost
 	Makes []uint64 // of a second run: the results that it makes, counted from the first

@@ -65,6 +65,8 @@ func (x *Task) validate(results *uint64) error {
 	switch {
 	case x.Returns < 0 || x.Items > mostRestored:
 		return fmt.Errorf("it has %d results and %d items", x.Returns, x.Items)
+	case x.Ahead > 2*mostRestored:
+		return fmt.Errorf("a reference to its item %d was asked for", x.Ahead)
 	case x.Place > PlaceLost:
 		return fmt.Errorf("it is at place %d, which does not exist", x.Place)
 	case len(x.Aside) != 0 && len(x.Aside) != ids.ActorSize:

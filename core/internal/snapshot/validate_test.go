@@ -28,7 +28,7 @@ func sound() *Submitter {
 // because it comes from a process whose memory may be corrupt.
 func TestValidate_SnapshotThatNoProcessWrote_IsRefused(t *testing.T) {
 	for words, change := range map[string]func(*Submitter){
-		"of version 3, and this process reads version 2": func(s *Submitter) { s.Version++ },
+		"of version 4, and this process reads version 3": func(s *Submitter) { s.Version++ },
 		"it has -1 results":                 func(s *Submitter) { s.Tasks[2].Returns = -1 },
 		"and 16777217 items":                func(s *Submitter) { s.Tasks[2].Items = mostRestored + 1 },
 		"have more than 16777216 results":   func(s *Submitter) { s.Tasks[2].Items = mostRestored },

@@ -3,8 +3,8 @@ package submit
 import "maps"
 
 // The queue of an actor's calls. Calls leave in the order in which they were
-// submitted, when their arguments are ready. Only calls of other concurrency groups
-// may overtake a call that waits.
+// submitted, when their arguments are ready. Calls of other concurrency groups
+// may overtake a call that waits, and so may all calls if the actor's calls are unordered.
 
 // SubmitCall queues a new call of an actor, or sends it if nothing is before it; mu held.
 func (c *Submitter) SubmitCall(a *Actor, t *Task) {
@@ -26,7 +26,9 @@ func (c *Submitter) SubmitCall(a *Actor, t *Task) {
 		a.Queue.push(t)
 	case a.Channel != nil && a.held != nil && !c.clogged(a): // all that is queued is of groups that are held
 		if c.awaits(t) {
-			a.held[group] = true
+			if !t.overtakable() {
+				a.held[group] = true
+			}
 			a.Queue.push(t)
 		} else {
 			c.sendCall(a, t)
@@ -54,7 +56,7 @@ func (c *Submitter) pumpActor(a *Actor) {
 		}
 		t := a.Queue.First()
 		if a.Channel.filled[t.Template.Group] || c.awaits(t) {
-			if a.grouped {
+			if a.grouped || t.Template.Unordered {
 				c.pumpGroups(a)
 			}
 			return
@@ -68,10 +70,31 @@ func (c *Submitter) pumpActor(a *Actor) {
 func (c *Submitter) awaits(t *Task) bool {
 	if t.Waiting == 0 && t.Bad() == nil && t.TooMuch() {
 		t.Waiting++ // until its arguments are in the arena
+		t.moving = true
 		t.Since = c.Looks
 		c.promote(t)
 	}
 	return t.Waiting > 0
+}
+
+// overtakable reports whether later calls need not wait for this call, which waits for arguments: its actor's calls
+// are unordered. While only its own arguments move to the arena, which is soon over, it keeps its place.
+func (t *Task) overtakable() bool { return t.Template.Unordered && !t.moving }
+
+// callReady: a call of an actor waits for no other task any more; mu held.
+func (c *Submitter) callReady(t *Task) {
+	a := t.actor
+	if !t.Template.Unordered || a.Channel == nil {
+		c.pumpActor(a)
+		return
+	}
+	// The queue is not searched: many calls may wait in it.
+	if a.Channel.filled[t.Template.Group] || a.heldBack(t) || c.clogged(a) || c.awaits(t) {
+		return
+	}
+	if a.Queue.Remove(t) {
+		c.sendCall(a, t)
+	}
 }
 
 // sendCall sends a call that was taken out of the queue, or ends it. A cancelled
@@ -86,18 +109,19 @@ func (c *Submitter) sendCall(a *Actor, t *Task) {
 }
 
 // pumpGroups sends what need not wait for the first call, whose arguments are late or whose concurrency
-// group takes no more for now: that holds the calls of its own group only; mu held.
+// group takes no more for now: that holds the calls of its own group only, or none if they are unordered; mu held.
 func (c *Submitter) pumpGroups(a *Actor) {
 	held := map[string]bool{}
 	maps.Copy(held, a.Channel.filled)
 	var free []*Task
 	a.Queue.Each(func(t *Task) {
 		g := t.Template.Group
-		if !held[g] && c.awaits(t) {
-			held[g] = true
-		}
-		if !held[g] {
+		switch {
+		case held[g]:
+		case !c.awaits(t):
 			free = append(free, t)
+		case !t.overtakable():
+			held[g] = true
 		}
 	})
 	a.held = held

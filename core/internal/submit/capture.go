@@ -144,7 +144,7 @@ func (v *capture) written(t *Task, place snapshot.Place) snapshot.Task {
 	t.Write(&x)
 	if g := t.Generator; g != nil {
 		f := g.Facts()
-		x.Items, x.GoOn, x.Again = f.Items, f.GoOn, f.Again
+		x.Items, x.Ahead, x.GoOn, x.Again = f.Items, f.Ahead, f.GoOn, f.Again
 		if x.Again {
 			v.c.eachReturn(t, func(i int, o *refs.Object) {
 				if !o.State().Ready() {

@@ -86,7 +86,7 @@ func (r *Restored) task(x *snapshot.Task, tm *Template) (*Task, error) {
 		return nil, fmt.Errorf("restore what a task of %s takes: %w", tm.Name, err)
 	}
 	if tm.Flow.Mode != 0 {
-		t.Generator = c.Generators.Restore(t, t.First, tm.Flow.Mode, generators.Facts{Items: x.Items, GoOn: x.GoOn, Again: x.Again, Makes: x.Makes})
+		t.Generator = c.Generators.Restore(t, t.First, tm.Flow.Mode, generators.Facts{Items: x.Items, Ahead: x.Ahead, GoOn: x.GoOn, Again: x.Again, Makes: x.Makes})
 	}
 	c.eachReturn(t, func(_ int, o *refs.Object) {
 		if o.State() == refs.Pending && !slices.Contains(c.table.Unverified(), o) {

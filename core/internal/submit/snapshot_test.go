@@ -51,6 +51,7 @@ var notInSnapshot = map[string]map[string]string{
 		"place":  "a task gets a place when it is queued",
 		"failed": "a task that has failed has an answer",
 		"Since":  "what waits for long is reported anew",
+		"moving": "its arguments are moved to the arena again, if they have to be",
 		"parent": "the call that submitted the task has ended with its process",
 	},
 	"Generators": {
@@ -253,7 +254,7 @@ func busy(t *testing.T) *busyProcess {
 		function.Ended(failed)
 	}
 	function.Larger = b.add(t, &Template{Kind: frame.KindTask, Name: "larger", FID: []byte("sixteen bytes id"), Blob: []byte("code")})
-	method := b.add(t, &Template{Kind: frame.KindMethod, Name: "A.m", Method: "m", Group: "io", Returns: 1})
+	method := b.add(t, &Template{Kind: frame.KindMethod, Name: "A.m", Method: "m", Group: "io", Unordered: true, Returns: 1})
 	items := b.add(t, &Template{
 		Kind: frame.KindTask, Name: "items", FID: []byte("sixteen bytes ID"), Blob: []byte("more code"), Returns: 1, Flow: frame.Flow{Mode: frame.FlowStream, Limit: 9}, MaxRetries: 3,
 	})
@@ -341,7 +342,7 @@ func (b *busyProcess) calls(function, method *Template) {
 	a.Channel.fill("io")
 	a.Queue.push(b.called(a, method))
 	aside := b.called(a, method)
-	aside.aside = true
+	aside.aside, aside.moving = true, true
 	aside.AddDependency(b.table.New(1, 1))
 	b.table.Pin(aside.At(1))
 	b.waitFor(aside, aside.At(1))
@@ -365,7 +366,7 @@ func (b *busyProcess) generators(items *Template) {
 	c := &b.Submitter
 	first := b.count(items)
 	first.stored, first.Tries = true, 2
-	first.Generator = setGenerator(c.Generators.New(first, first.First, frame.FlowStream), "got", 2, "taken", 1, "told", true, "warned", true, "left", true, "goOn", true, "tries", 2)
+	first.Generator = setGenerator(c.Generators.New(first, first.First, frame.FlowStream), "got", 2, "taken", 1, "ahead", 5, "told", true, "warned", true, "left", true, "goOn", true, "tries", 2)
 	lost := c.table.Place(first.First+1, 2)
 	c.table.AddBorrower(lost, ids.Owner{9})
 	push(&items.Class.Queue, first)

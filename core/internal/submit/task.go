@@ -100,7 +100,7 @@ func (c *Submitter) depReady(t *Task) {
 		c.begin(t)
 		return
 	case t.actor != nil:
-		c.pumpActor(t.actor)
+		c.callReady(t)
 		return
 	}
 	c.eachReturn(t, func(_ int, o *refs.Object) { c.table.Feasible(o) })
@@ -110,6 +110,7 @@ func (c *Submitter) depReady(t *Task) {
 // Promoted: the arguments of a task are in the arena, or could not be moved there.
 func (c *Submitter) Promoted(t *Task, err error) {
 	c.Unqueued--
+	t.moving = false
 	switch {
 	case c.closed || t.Canceled: // whoever cancelled it has failed it
 	case err != nil:

@@ -25,9 +25,7 @@ func (c *Submitter) leaveToOwn(t *Task) {
 	if t.Generator == nil || t.Generator.Second() || c.table.FindOwned(t.First) == nil {
 		return
 	}
-	if o := c.Generators.Head(t.Generator); o != nil {
-		o.MarkSeen()
-	}
+	c.Generators.EachHead(t.Generator, func(_ uint64, o *refs.Object) { o.MarkSeen() })
 }
 
 // FailTask ends the task with a fault; mu held.

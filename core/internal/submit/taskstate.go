@@ -29,6 +29,7 @@ type Task struct {
 	failed         bool // its results are errors
 	stored         bool // a result lies in the store
 	aside          bool // runs again, and is not in its actor's queue yet
+	moving         bool // its arguments move to the arena
 	Seq            uint32
 	Since          uint32 // while it waits for arguments: the look that came last before; then when it was ready to run, see core/internal/leases/due.go
 	arguments.Arguments

@@ -27,6 +27,7 @@ type Template[C any] struct {
 	MoreMemory bool           // a retry after the machine ran out of memory asks for twice as much
 	Flow       frame.Flow     // of a generator
 	Group      string         // concurrency group in which a method runs, empty for the default one
+	Unordered  bool           // a call of a method whose arguments are late holds no later call back
 
 	ID    int // its number in the table
 	Class *C  // of a function; nil for a method

@@ -107,6 +107,46 @@ class ObjectRefGenerator(Generic[T]):
             raise explain(error) from None
         return ref
 
+    def _get_next_ref_n(self, num_refs: int) -> list[ObjectRef[T]]:
+        """References to the next ``num_refs`` items, which need not be there. None of them is taken.
+
+        Where the generator ends before, ``get`` of the reference raises ObjectRefStreamEndOfStreamError, or the error
+        of the generator's task.
+        """
+        try:
+            return [self._hot.stream_ahead(self._generator_ref, number) for number in range(_positive(num_refs))]
+        except HotError as error:
+            raise explain(error) from None
+
+    def _consume_next_ref_n(self, num_refs: int) -> None:
+        """Takes the next ``num_refs`` items, which are there, or fewer where the generator ends before.
+
+        Raises:
+            ValueError: one of the items is not there. None was taken.
+        """
+        from eagleray._private.session.api import wait
+
+        last = self._get_next_ref_n(num_refs)[-1]
+        if not wait([last], timeout=0, fetch_local=False)[0]:
+            raise ValueError(
+                f"_consume_next_ref_n({num_refs}): not all of these items are there. Wait for the last reference that "
+                "_get_next_ref_n() gives"
+            )
+        try:
+            for _ in range(num_refs):
+                if not self._hot.stream_next(self._generator_ref, 0):
+                    return
+        except HotError as error:
+            raise explain(error) from None
+
+    def _get_next_object_id_binary(self) -> bytes:
+        """The bytes of the id of the next item."""
+        return self._get_next_ref_n(1)[0].binary()
+
+    def _stream_exhausted(self) -> bool:
+        """Whether all items were taken and no more come. An error of the generator may still be to be told."""
+        return self._state() in (_FAILED, _END)
+
     def _next_sync(self, timeout_s: float | None = None) -> ObjectRef[T]:
         """The next reference, or the one to nothing when the time passes."""
         ms = -1 if timeout_s is None or timeout_s < 0 else round(timeout_s * 1000)
@@ -151,6 +191,12 @@ class ObjectRefGenerator(Generic[T]):
             "An ObjectRefGenerator cannot be pickled: it cannot be passed to a task, returned from one or put. "
             "Pass the references that it gives, or num_returns='dynamic', whose result is a value."
         )
+
+
+def _positive(number: int) -> int:
+    if number <= 0:
+        raise ValueError(f"num_refs must be a positive number, got {number!r}")
+    return number
 
 
 def _impossible(name: str) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from eagleray._private.calls.control import rpc
@@ -20,6 +20,26 @@ def free(object_refs: ObjectRef[Any] | Sequence[ObjectRef[Any]], local_only: boo
     """
     del local_only
     _call("free", object_refs)
+
+
+def add_object_out_of_scope_callback(object_ref: ObjectRef[Any], callback: Callable[[bytes], None]) -> bool:
+    """Has a callback called on a thread when no process holds a reference to an object any more.
+
+    Args:
+        object_ref: A reference to an object that this process owns: it has put it, or submitted the task that makes it.
+        callback: What is called, with the bytes of the object's id.
+
+    Returns:
+        True: the callback will be called.
+
+    Raises:
+        ValueError: another process owns the object.
+    """
+    if not isinstance(object_ref, ObjectRef):
+        raise TypeError(f"add_object_out_of_scope_callback() takes an ObjectRef, got {type(object_ref).__name__}")
+    from eagleray._private.values import callbacks
+
+    return callbacks.on_gone(object_ref, callback)
 
 
 def _lose(object_refs: ObjectRef[Any] | Sequence[ObjectRef[Any]]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from eagleray._private import native
@@ -112,6 +112,30 @@ class ObjectRef(_Ref, Generic[T_co]):
         from eagleray._private.values import asynchronous
 
         return asynchronous.loop_future(self)
+
+    def _on_completed(self, py_callback: Callable[[Any], None]) -> ObjectRef[T_co]:
+        """Calls ``py_callback`` on a thread with the value when it is there, or with the exception of the task."""
+        from eagleray._private.values import callbacks
+
+        callbacks.on_completed(self, py_callback)
+        return self
+
+    def _on_ready(self, py_callback: Callable[[BaseException | None], None]) -> Callable[[], None]:
+        """Calls ``py_callback`` on a thread with None when the value is there; it is not fetched.
+
+        Returns:
+            A function that ends the wait: ``py_callback`` gets an exception then.
+        """
+        from eagleray._private.values import callbacks
+
+        return callbacks.on_ready(self, py_callback)
+
+    async def _ready(self) -> ObjectRef[T_co]:
+        """Waits until the value is there, without fetching it, and returns this reference."""
+        from eagleray._private.values import asynchronous
+
+        await asynchronous.ready_future(self)
+        return self
 
     def __await__(self) -> Generator[Any, None, T_co]:
         return self.as_future().__await__()

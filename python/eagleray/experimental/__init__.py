@@ -13,7 +13,7 @@ from eagleray._private.refs import ObjectRef
 from eagleray._private.state import process
 from eagleray.exceptions import GetTimeoutError
 
-__all__ = ["get_object_locations", "register_nixl_memory", "set_target_for_ref"]
+__all__ = ["get_local_object_locations", "get_object_locations", "register_nixl_memory", "set_target_for_ref"]
 
 
 def get_object_locations(
@@ -34,12 +34,20 @@ def get_object_locations(
         RuntimeError: the program has no session.
         GetTimeoutError: the answer has not come in time.
     """
+    return _locations("get_object_locations", obj_refs, timeout_ms)
+
+
+def _locations(name: str, obj_refs: Sequence[ObjectRef[Any]], timeout_ms: int) -> dict[ObjectRef[Any], dict[str, Any]]:
     if process.session is None:
-        raise RuntimeError("get_object_locations() needs a session: call ray.init() first")
+        raise RuntimeError(f"{name}() needs a session: call ray.init() first")
+    if isinstance(obj_refs, ObjectRef):
+        raise TypeError(f"{name}() takes a list of ObjectRefs, got one ObjectRef")
     listed = list(obj_refs)
     for ref in listed:
         if not isinstance(ref, ObjectRef):
-            raise TypeError(f"get_object_locations() takes ObjectRefs, got {type(ref).__name__}")
+            raise TypeError(f"{name}() takes ObjectRefs, got {type(ref).__name__}")
+    if not listed:
+        return {}
     try:
         rows = rpc(process.session, "object_locations", {"object_ids": [ref.binary() for ref in listed]}, timeout_ms)
     except HotError as error:
@@ -50,6 +58,21 @@ def get_object_locations(
         ref: {**row, "node_ids": [node.hex() for node in row["node_ids"]]}
         for ref, row in zip(listed, rows, strict=True)
     }
+
+
+def get_local_object_locations(obj_refs: Sequence[ObjectRef[Any]]) -> dict[ObjectRef[Any], dict[str, Any]]:
+    """Returns on which nodes the values of references lie, as this program and its node know it.
+
+    Args:
+        obj_refs: References.
+
+    Returns:
+        What ``get_object_locations`` returns. Use this for the size of a value that need not be fetched.
+
+    Raises:
+        RuntimeError: the program has no session.
+    """
+    return _locations("get_local_object_locations", obj_refs, -1)
 
 
 def register_nixl_memory(*args: Any, **kwargs: Any) -> NoReturn:

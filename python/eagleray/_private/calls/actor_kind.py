@@ -43,6 +43,7 @@ _UNKNOWN: dict[str, Any] = {
     "generators": [],
     "shared_limit": 0,
     "groups": {},
+    "unordered": False,
 }
 
 
@@ -83,6 +84,7 @@ class ActorKind:
         "pending_limit",
         "shared_limit",
         "task_retries",
+        "unordered",
     )
 
     def __init__(self, meta: bytes) -> None:
@@ -93,6 +95,7 @@ class ActorKind:
         self.task_retries: int = found["retries"]
         self.shared_limit: int = found["shared_limit"]
         self.groups: dict[str, int] = found["groups"]
+        self.unordered: bool = found["unordered"]
         generators = frozenset(found["generators"])
         self.methods: dict[str, MethodKind] = {
             name: MethodKind(name, options, params, name in generators)
@@ -122,6 +125,8 @@ class ActorKind:
             }
             if options.get(GROUP):
                 made["group"] = options[GROUP]
+            if self.unordered:
+                made["unordered"] = True
             if isinstance(classes, bytes):
                 made |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
             return pack(made)
@@ -130,7 +135,7 @@ class ActorKind:
 
 
 #: The options of an actor that its handles have to know.
-_Described = tuple[int, int, int, tuple[tuple[str, int], ...]]
+_Described = tuple[int, int, int, tuple[tuple[str, int], ...], bool]
 
 #: The kinds that are in use. Kinds without any handle stay for a while.
 _kinds: weakref.WeakValueDictionary[bytes, ActorKind] = weakref.WeakValueDictionary()
@@ -181,6 +186,8 @@ def describe(
     task_retries: int,
     shared_limit: int = 0,
     groups: Mapping[str, int] | None = None,
+    *,
+    unordered: bool = False,
 ) -> bytes:
     """Returns the metadata for handles to actors of a class.
 
@@ -188,7 +195,7 @@ def describe(
         TypeError, ValueError: a method is in a concurrency group that is not among ``groups``.
     """
     groups = groups or {}
-    described = (pending_limit, task_retries, shared_limit, tuple(groups.items()))
+    described = (pending_limit, task_retries, shared_limit, tuple(groups.items()), unordered)
     known = _descriptions.get(cls)
     if known is not None and known[0] == described:
         return known[1]
@@ -213,6 +220,7 @@ def describe(
         "generators": generators,
         "shared_limit": shared_limit,
         "groups": dict(groups),
+        "unordered": unordered,
     }
     packed = pack(found)
     _descriptions[cls] = (described, packed)

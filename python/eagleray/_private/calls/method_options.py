@@ -11,6 +11,7 @@ from eagleray._private.calls.actor_kind import GROUP, ActorKind, MethodKind
 from eagleray._private.calls.option_types import check_type
 from eagleray._private.calls.options import TABLE
 
+#: The options of one call.
 NAMES = (
     "num_returns",
     GROUP,
@@ -21,6 +22,8 @@ NAMES = (
     flow.LIMIT,
     flow.EACH,
 )
+#: The options of the decorator. The name of a call is one of the call.
+DECORATOR = tuple(name for name in NAMES if name != "name")
 
 
 def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> 
     found = dict(options)
     if "retry_exceptions" in found:
         found["retry_exceptions"] = retrying.pack_classes(found["retry_exceptions"])
-    _check_flow(found)
+    _check_values(found)
     full_name = f"{kind.class_name}.{method.name}"
     if found.get(GROUP):
         actor_kind.check_group(found[GROUP], kind.groups, full_name)
@@ -64,9 +67,11 @@ def check_decorator(options: Mapping[str, Any]) -> None:
         TypeError: a value has the wrong type.
         ValueError: a value is wrong.
     """
-    unknown = [name for name in options if name not in (*NAMES, "tensor_transport")]
+    unknown = [name for name in options if name not in (*DECORATOR, "tensor_transport")]
     if unknown:
-        raise AssertionError(f"@method takes {', '.join(NAMES)}; got {suggestions.with_suggestions(unknown, NAMES)}")
+        raise AssertionError(
+            f"@method takes {', '.join(DECORATOR)}; got {suggestions.with_suggestions(unknown, DECORATOR)}"
+        )
     transport = options.get("tensor_transport")
     if transport is not None and str(transport).lower() != "object_store":
         raise ValueError(
@@ -76,12 +81,12 @@ def check_decorator(options: Mapping[str, Any]) -> None:
     if isinstance(count, int) and count < 0:
         raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {count}")
     retrying.check_classes(options.get("retry_exceptions"))
-    _check_flow(options)
+    _check_values(options)
     if not isinstance(options.get(GROUP, ""), (str, type(None))):
         raise TypeError(f"concurrency_group takes the name of a group, a text; got {options[GROUP]!r}")
 
 
-def _check_flow(options: Mapping[str, Any]) -> None:
-    for name in ("num_returns", flow.LIMIT, flow.EACH):
+def _check_values(options: Mapping[str, Any]) -> None:
+    for name in ("num_returns", "max_task_retries", "name", "enable_task_events", flow.LIMIT, flow.EACH):
         if name in options:
             check_type(name, TABLE[name], options[name])

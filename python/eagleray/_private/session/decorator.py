@@ -25,7 +25,7 @@ class RemoteDecorator(Protocol):
     """The decorator that ``remote`` with options returns."""
 
     @overload
-    def __call__(self, target: type[T], /) -> ActorClass[..., T]: ...  # type: ignore[overload-overlap]
+    def __call__(self, target: type[T], /) -> ActorClass[T]: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(self, target: Callable[P, R], /) -> RemoteFunction[P, R]: ...
 
@@ -43,7 +43,7 @@ class RemoteDecoratorStream(Protocol):
 
 
 @overload
-def remote(target: type[T], /) -> ActorClass[..., T]: ...  # type: ignore[overload-overlap]
+def remote(target: type[T], /) -> ActorClass[T]: ...  # type: ignore[overload-overlap]
 @overload
 def remote(target: Callable[P, R], /) -> RemoteFunction[P, R]: ...
 @overload

@@ -43,8 +43,8 @@ class _Waits:
             self.waiting[token] = (ref, future, loop, settle)
         return token
 
-    def add(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None, settle: Settle | None = None) -> None:
-        """Sets ``future`` when ``ref`` is ready."""
+    def add(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None, settle: Settle | None = None) -> int:
+        """Sets ``future`` when ``ref`` is ready. Returns the token of the wait."""
         settle = settle or _settle
         token = self.enter(ref, future, loop, settle)
         try:
@@ -52,17 +52,27 @@ class _Waits:
         except HotError as error:
             self.waiting.pop(token, None)
             _fail(future, explain(error))
-            return
+            return token
         if ready:
             if self.waiting.pop(token, None) is not None:
                 settle(self.session, ref, future)
-            return
+            return token
         future.add_done_callback(lambda _: self.waiting.pop(token, None))
         if loop is not None:
             self.listen(loop)
-        elif self.thread is None:
+        else:
+            self.begin_thread()
+        return token
+
+    def begin_thread(self) -> None:
+        """Begins the thread that settles what belongs to no event loop."""
+        if self.thread is None:
             self.thread = threading.Thread(target=self.run, name="eagleray-futures", daemon=True)
             self.thread.start()
+
+    def forget(self, token: int) -> None:
+        """Ends a wait."""
+        self.waiting.pop(token, None)
 
     def listen(self, loop: asyncio.AbstractEventLoop) -> None:
         """Makes an event loop serve the queue. The loop gets a descriptor of its own, which it closes."""
@@ -182,6 +192,27 @@ def thread_future(ref: Any) -> concurrent.futures.Future[Any]:
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     _current().add(ref, future, None)
     return future
+
+
+def wait_for(ref: Any, waiting: Any, settle: Settle) -> Callable[[], None]:
+    """Has a thread call ``settle`` when a reference is ready. Returns a function that ends the wait.
+
+    Args:
+        ref: The reference.
+        waiting: What ``settle`` gets; it has the methods of a future that report errors.
+        settle: What is called.
+    """
+    waits = _current()
+    token = waits.add(ref, waiting, None, settle)
+    return lambda: waits.forget(token)
+
+
+def wait_without_ref(waiting: Any, settle: Settle) -> tuple[int, Callable[[], None]]:
+    """Has a thread call ``settle`` when the core gives a token. Returns the token, and what ends the wait."""
+    waits = _current()
+    token = waits.enter(None, waiting, None, settle)
+    waits.begin_thread()
+    return token, lambda: waits.forget(token)
 
 
 def ready_future(ref: Any) -> asyncio.Future[None]:

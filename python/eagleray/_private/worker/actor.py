@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 import warnings
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from eagleray._private import context, task_error
@@ -21,7 +22,7 @@ from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from eagleray._private.worker.hosting import HostingWorker
 
@@ -44,6 +45,7 @@ class Actor(CallRunner):
             self.begins = awaits_turn(worker.hot)
         self.instance: Any = None
         self.ended = False
+        self.constructor: Coroutine[Any, Any, Any] | None = None
         self._class: Any = None
         self._load_problem: BaseException | None = None
         self._retry_on: dict[bytes, tuple[type[BaseException], ...]] = {}
@@ -61,7 +63,11 @@ class Actor(CallRunner):
         return self._class
 
     def construct(self, token: int, fmt: int, meta: bytes, buffers: Any, deps: Any) -> bool:
-        """Makes the instance and tells the core. Does not return when that fails: the process ends."""
+        """Makes the instance and tells the core. Does not return when that fails: the process ends.
+
+        Returns:
+            Whether the instance is ready. False: its constructor is a coroutine, for which ``construct_rest`` waits.
+        """
         running = here.running
         name = f"{self.spec['class_name']}.__init__"
         running.name = name
@@ -70,18 +76,34 @@ class Actor(CallRunner):
             if self._load_problem is not None:
                 raise self._load_problem
             args, kwargs = decode_args(fmt, meta, buffers, deps)
-            self.instance = _instantiate(self._class, args, kwargs)
+            self.instance, self.constructor = _instantiate(self._class, args, kwargs)
         except BaseException as error:
             self._constructor_failed(token, name, error)
+        if self.constructor is not None:
+            return False
+        self._constructed(token)
+        return True
+
+    async def construct_rest(self, token: int) -> None:
+        """Runs a constructor that is a coroutine to its end, in the actor's event loop, and tells the core."""
+        assert self.constructor is not None
+        constructor, self.constructor = self.constructor, None
+        try:
+            await constructor
+        except BaseException as error:
+            del constructor
+            self._constructor_failed(token, f"{self.spec['class_name']}.__init__", error, frames=1)
+        self._constructed(token)
+
+    def _constructed(self, token: int) -> None:
         if getattr(type(self.instance), "__repr__", None) is not object.__repr__:
             try:
                 here.label = repr(self.instance).replace("\n", " ")
             except Exception:  # the user's own; the class's name stays
                 pass
         self.hot.actor_ready(token, True, "", b"", b"")
-        return True
 
-    def _constructor_failed(self, token: int, name: str, error: BaseException) -> NoReturn:
+    def _constructor_failed(self, token: int, name: str, error: BaseException, frames: int = 2) -> NoReturn:
         if isinstance(error, (ExitActor, SystemExit)):
             self.hot.actor_ready(
                 token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"", b""
@@ -96,7 +118,7 @@ class Actor(CallRunner):
         else:
             if error is self._load_problem:
                 lacking = "the actor's class could not be loaded"
-            made = task_error.task_error(error, name, skip=2, **origin)
+            made = task_error.task_error(error, name, skip=frames, **origin)
         died = ActorDiedError(made, lacking=lacking)
         text = task_error.shortened(died, task_error.BRIEF)
         print(f"The constructor {'did not run' if lacking else 'raised'}: {text}", file=sys.stderr)
@@ -185,19 +207,21 @@ class Actor(CallRunner):
         self.worker.leave(ending.reason)
 
 
-def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """An instance; a constructor that returns something is warned about and not fatal."""
+def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Coroutine[Any, Any, Any] | None]:
+    """An instance, and its constructor if that is a coroutine. Another value of a constructor is warned about."""
     if type(cls).__call__ is not type.__call__:
-        return cls(*args, **kwargs)
+        return cls(*args, **kwargs), None
     instance = cls.__new__(cls, *args, **kwargs)
     if isinstance(instance, cls):
         returned = instance.__init__(*args, **kwargs)
+        if isinstance(returned, CoroutineType):
+            return instance, returned
         if returned is not None:
             warnings.warn(
                 f"{cls.__name__}.__init__ returned {returned!r}: the value is ignored, a constructor returns None",
                 stacklevel=1,
             )
-    return instance
+    return instance, None
 
 
 def _let_go(error: BaseException | None) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import CoroutineType
 from typing import Any, NoReturn
 
@@ -34,7 +34,13 @@ _running = context.RunningPerCoroutine()
 _NONE: tuple[Encoded, ...] = (NONE_RESULT,)
 
 
-def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int, groups: Mapping[str, int]) -> NoReturn:
+def run(
+    actor: Actor,
+    construct: Callable[[], bool],
+    construct_rest: Callable[[], Awaitable[None]],
+    max_concurrency: int,
+    groups: Mapping[str, int],
+) -> NoReturn:
     """Constructs the actor inside a loop and serves its calls there.
 
     Each of its concurrency groups has a loop and a thread of its own, so that a call that blocks one of the loops does
@@ -47,7 +53,7 @@ def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int, group
     loop, selector = new_loop(actor.hot, actor.worker.idle_ms)
     asyncio.set_event_loop(loop)
     serving = _Serving(actor, loop, max_concurrency, _Calls())
-    loop.run_until_complete(serving.serve(construct, selector, groups))
+    loop.run_until_complete(serving.serve(construct, construct_rest, selector, groups))
     raise AssertionError("an actor's loop does not end")
 
 
@@ -92,9 +98,14 @@ class _Serving:
         calls.servings.append(self)
 
     async def serve(
-        self, construct: Callable[[], bool], selector: CallSelector | None, groups: Mapping[str, int]
+        self,
+        construct: Callable[[], bool],
+        construct_rest: Callable[[], Awaitable[None]],
+        selector: CallSelector | None,
+        groups: Mapping[str, int],
     ) -> None:
-        construct()
+        if not construct():
+            await construct_rest()
         here.running = _running
         self.actor.hot.calls_in(_call)
         for group, limit in groups.items():

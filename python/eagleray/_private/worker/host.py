@@ -40,6 +40,13 @@ def host(worker: HostingWorker, items: list[tuple[Any, ...]]) -> NoReturn:
         try:
             return actor.construct(token, *arguments)
         finally:
+            if actor.constructor is None:
+                worker.hot.show_as(title)
+
+    async def construct_rest() -> None:
+        try:
+            await actor.construct_rest(token)
+        finally:
             worker.hot.show_as(title)
 
     described = spec.get("meta")  # a Go program's actor has none
@@ -51,7 +58,7 @@ def host(worker: HostingWorker, items: list[tuple[Any, ...]]) -> NoReturn:
     if isinstance(cls, type) and actor_kind.is_async(cls):
         from eagleray._private.worker import async_actor
 
-        async_actor.run(actor, construct, spec["max_concurrency"], groups)
+        async_actor.run(actor, construct, construct_rest, spec["max_concurrency"], groups)
     worker.hot.declare_groups(tuple(groups), actor.serve_system)
     if construct():
         threads = [""] * (spec["max_concurrency"] - 1) + [name for name, limit in groups.items() for _ in range(limit)]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from time import perf_counter
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
 from eagleray._private.values.formats import NONE_RESULT, PICKLE, Encoded
 from eagleray._private.values.serialization import encode, raise_unserializable
+from eagleray._private.worker import sent
 from eagleray._private.worker.interruption import Cancelled
 
 #: The reply's flag: the results are the exception, which is the last item, and the generator's own value.
@@ -53,6 +56,13 @@ class Producer:
         self.started = True
         item, token, each = self.hot.feed_item, self.token, self.each
         try:
+            if type(values) is GeneratorType and sent.is_used(values.gi_code):
+                value = next(values)
+                while True:  # ended by StopIteration; here and not in a method, which tracebacks would show
+                    begun = perf_counter()
+                    self._send_all(value)
+                    stats = sent.StreamingGeneratorStats(perf_counter() - begun)
+                    value = values.send(stats) if sent.is_taken(values) else next(values)
             for value in values:
                 if each != 1:
                     self._send_all(value)
@@ -65,7 +75,7 @@ class Producer:
                 self.count += 1
                 if state:
                     self._pause(state)
-        except _Closed:
+        except (_Closed, StopIteration):
             pass
         finally:
             close = getattr(values, "close", None)
@@ -81,13 +91,27 @@ class Producer:
         self.started = True
         try:
             if asynchronous:
+                if type(values) is AsyncGeneratorType and sent.is_used(values.ag_code):
+                    value = await anext(values)
+                    while True:
+                        begun = perf_counter()
+                        await self._send_async(value)
+                        value = await values.asend(sent.StreamingGeneratorStats(perf_counter() - begun))
                 async for value in values:
                     await self._send_async(value)
+            elif type(values) is GeneratorType and sent.is_used(values.gi_code):
+                value = next(values)
+                while True:
+                    begun = perf_counter()
+                    await self._send_async(value)
+                    stats = sent.StreamingGeneratorStats(perf_counter() - begun)
+                    await asyncio.sleep(0)  # other calls have their turn
+                    value = values.send(stats) if sent.is_taken(values) else next(values)
             else:
                 for value in values:
                     await self._send_async(value)
                     await asyncio.sleep(0)  # other calls have their turn
-        except _Closed:
+        except (_Closed, StopIteration, StopAsyncIteration):
             pass
         finally:
             if asynchronous:
@@ -109,7 +133,7 @@ class Producer:
         return state
 
     def _send_all(self, values: Any) -> None:
-        for value in self._parts(values):
+        for value in (values,) if self.each == 1 else self._parts(values):
             state = self._send(value)
             if state:
                 self._pause(state)
