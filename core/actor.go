@@ -7,11 +7,12 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/inside"
 	"github.com/eagleray/eagleray/core/internal/store"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Actor is a Python actor that this program created or looked up. One that this program created, and
+// Actor is a Python actor, or an actor of a Go worker program, that this program created or looked up. One that this program created, and
 // that is not detached, ends when nobody in the cluster can call it any more.
 type Actor struct {
 	s         *Session
@@ -24,15 +25,22 @@ type Actor struct {
 // NewActor creates a Python actor of the class at an import path. It waits only when the actor has a
 // Name, which must be free. An exception of the constructor becomes the error of the actor's calls.
 func (s *Session) NewActor(ctx context.Context, path string, o Call, args ...any) (*Actor, error) {
+	return s.newActor(ctx, python, path, o, args)
+}
+
+func (s *Session) newActor(ctx context.Context, in *language, path string, o Call, args []any) (*Actor, error) {
 	if err := begin(ctx, "create actor "+path); err != nil {
 		return nil, err
 	}
-	fid, blob, err := byPath(path)
+	fid, blob, err := in.code(path)
 	if err != nil {
 		return nil, err
 	}
 	class := nameOf(path)
 	if err := o.checkActor(class); err != nil {
+		return nil, err
+	}
+	if err := in.check(&o, class); err != nil {
 		return nil, err
 	}
 	spec := &client.ActorSpec{FID: fid, Blob: blob, ActorCreate: wire.ActorCreate{
@@ -44,10 +52,13 @@ func (s *Session) NewActor(ctx context.Context, path string, o Call, args ...any
 	if spec.Enforce, err = s.enforce(&o, class); err != nil {
 		return nil, err
 	}
-	if spec.EnvKey, err = s.envOf(o.RuntimeEnv); err != nil {
+	if spec.Strategy, err = o.strategy(class); err != nil {
 		return nil, err
 	}
-	if err := o.actorFallback(spec); err != nil {
+	if spec.EnvKey, err = in.env(s, &o); err != nil {
+		return nil, err
+	}
+	if err := o.actorFallback(in, spec); err != nil {
 		return nil, err
 	}
 	c, err := s.arguments(args)
@@ -160,6 +171,7 @@ func (a *Actor) call(ctx context.Context, method string, n int, f client.Flow, a
 	if err != nil {
 		return id, err
 	}
+	c.Parent = inside.CallOf(ctx)
 	if c.Template, err = a.s.method(methodKey{a.class, method, n, a.retries, a.retryErrs, f}); err != nil {
 		return id, err
 	}

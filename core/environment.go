@@ -114,16 +114,21 @@ func (s *Session) envOf(r *RuntimeEnv) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return e.Key, s.define(e)
+}
+
+// define tells the daemon of an environment, once.
+func (s *Session) define(e wire.EnvSpec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.envs[e.Key] {
-		return e.Key, nil
+		return nil
 	}
 	if err := s.c.DefineEnv(e); err != nil {
-		return "", err
+		return err
 	}
 	s.envs[e.Key] = true
-	return e.Key, nil
+	return nil
 }
 
 // derive returns the session's environment with what the runtime environment changes.

@@ -24,6 +24,7 @@ type Options struct {
 	Python     string                           // interpreter of the workers; "": EAGLERAY_PYTHON, else that of the activated virtual environment, else that of each node's daemon. It must have eagleray installed
 	PythonPath []string                         // where the workers look for modules, before the interpreter's own folders
 	Env        map[string]string                // variables of the workers, beside this process's
+	GoWorker   string                           // the Go program whose functions and actors GoFunction and NewGoActor mean, see package core/worker
 	OnOutput   func(pid int, name, line string) // a line that a worker printed; nil: dropped
 }
 
@@ -34,6 +35,9 @@ type Session struct {
 	env    wire.EnvSpec
 	done   chan struct{} // closed when the output's reader has ended
 	closed sync.Once
+
+	program    string // of Go workers, when a Call names none
+	programKey string // of the environment of this process, which is a worker of that program; "": it is none
 
 	mu      sync.Mutex
 	methods map[methodKey]int
@@ -161,10 +165,16 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, connectError(ctx, sock, err)
 	}
-	s := &Session{c: c, env: env, done: make(chan struct{}), methods: map[methodKey]int{}, envs: map[string]bool{}}
-	s.kv.s = s
+	s := newSession(c, env)
+	s.program = o.GoWorker
 	go s.print(o.OnOutput)
 	return s, nil
+}
+
+func newSession(c *client.Client, env wire.EnvSpec) *Session {
+	s := &Session{c: c, env: env, done: make(chan struct{}), methods: map[methodKey]int{}, envs: map[string]bool{}}
+	s.kv.s = s
+	return s
 }
 
 // connectError returns what a failed attempt means.

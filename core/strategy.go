@@ -1,0 +1,43 @@
+package core
+
+import (
+	"encoding/hex"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/strategy"
+)
+
+// Strategy says on which node the calls of a function or an actor run: Spread, OnNode or InGroup. Nil leaves it to the cluster.
+type Strategy interface{ text() (string, error) }
+
+type placed func() (string, error)
+
+func (p placed) text() (string, error) { return p() }
+
+// Spread uses nodes in turn.
+func Spread() Strategy {
+	return placed(func() (string, error) { return strategy.Strategy{Kind: strategy.Spread}.String(), nil })
+}
+
+// OnNode uses the node with the id, see Session.Nodes, and no other one. With soft other nodes do when that node is dead or too small.
+func OnNode(id string, soft bool) Strategy {
+	return placed(func() (string, error) {
+		node, err := hex.DecodeString(id)
+		if err != nil || len(node) != len(ids.Node{}) {
+			return "", invalid("Strategy: OnNode(%q): the id of a node has %d hexadecimal digits, see Session.Nodes", id, 2*len(ids.Node{}))
+		}
+		return strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node(node), Soft: soft}.String(), nil
+	})
+}
+
+// strategy returns the text of the strategy for the function or actor that messages call by the name.
+func (o *Call) strategy(name string) (string, error) {
+	if o.Strategy == nil {
+		return "DEFAULT", nil
+	}
+	text, err := o.Strategy.text()
+	if err != nil {
+		return "", invalid("%s: %v", name, err)
+	}
+	return text, nil
+}
