@@ -108,7 +108,7 @@ func seal(e *wire.EnvSpec, variables map[string]string, told []byte) {
 // envOf returns the key of an environment, which the daemon has been told of.
 func (s *Session) envOf(r *RuntimeEnv) (string, error) {
 	if r == nil || len(r.EnvVars) == 0 && r.WorkingDir == "" && len(r.PyModules) == 0 {
-		return s.env.Key, nil
+		return s.env.Key, s.define(s.env)
 	}
 	e, err := r.derive(s.env)
 	if err != nil {

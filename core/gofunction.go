@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"github.com/eagleray/eagleray/core/internal/gozygote"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -31,12 +33,34 @@ type language struct {
 	code  func(name string) (fid, blob []byte, err error)
 	check func(o *Call, name string) error
 	env   func(s *Session, o *Call) (string, error)
+	// describe returns what handles in Python know of an actor.
+	describe func(class string, o *Call) []byte
 }
 
 var (
-	python = &language{code: byPath, check: checkPython, env: func(s *Session, o *Call) (string, error) { return s.envOf(o.RuntimeEnv) }}
-	golang = &language{code: byGoName, check: checkGo, env: (*Session).goEnvOf}
+	python = &language{code: byPath, check: checkPython, env: func(s *Session, o *Call) (string, error) { return s.envOf(o.RuntimeEnv) },
+		describe: func(string, *Call) []byte { return nil }}
+	golang = &language{code: byGoName, check: checkGo, env: (*Session).goEnvOf, describe: describeGo}
 )
+
+// describeGo is as describe_unknown in python/eagleray/_private/calls/actor_kind.py.
+func describeGo(class string, o *Call) []byte {
+	none, pending := map[string]any{}, -1
+	if o.MaxPendingCalls > 0 {
+		pending = o.MaxPendingCalls
+	}
+	b, err := msgpack.Marshal(map[string]any{
+		"name": class, "pending": pending, "retries": o.MaxTaskRetries, "any": true, "shared_limit": 0, "generators": []string{}, "groups": none,
+		"methods": map[string]any{
+			"__ray_ready__": []any{none, []any{}}, "__ray_terminate__": []any{none, []any{}},
+			"__ray_call__": []any{none, []any{[]any{"fn", 0, false}, []any{"args", 2, false}, []any{"kwargs", 4, false}}},
+		},
+	})
+	if err != nil { // texts and numbers are always encoded
+		panic("core: describe an actor: " + err.Error())
+	}
+	return b
+}
 
 func checkPython(o *Call, name string) error {
 	if o.GoWorker != "" {

@@ -166,7 +166,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 		return nil, connectError(ctx, sock, err)
 	}
 	s := newSession(c, env)
-	s.program = o.GoWorker
+	s.program, s.envs[env.Key] = o.GoWorker, true
 	go s.print(o.OnOutput)
 	return s, nil
 }

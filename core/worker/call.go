@@ -130,7 +130,7 @@ func (s *server) run(it *client.Item, c *callable) (r result) {
 	}
 	r, err = s.results(it, c, v)
 	if err != nil {
-		return s.failed(it, refused{err})
+		return s.failed(it, unsendable{err})
 	}
 	return r
 }
@@ -227,7 +227,7 @@ func (s *server) packed(it *client.Item, list []any) (r result, err error) {
 	r = result{values: make([]client.Value, len(list)), keep: list}
 	for i, v := range list {
 		if r.values[i], err = s.in.Encode(v); err != nil {
-			return r, fmt.Errorf("the result of %s cannot be sent: %w", it.Tmpl.Name, err)
+			return r, fmt.Errorf("it cannot be sent: %w", err)
 		}
 	}
 	return r, nil

@@ -39,18 +39,35 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprint(p.value) }
 
+// What stands in a stack around the function that has panicked: what has recovered is above it, and what has called it below.
+const (
+	abovePanic = "\npanic("
+	belowCall  = "\nreflect.Value.call("
+	ourCall    = "/core/worker.(*callable).call("
+)
+
 // recovered returns the error for a value that recover has given. It is called in the deferred function.
 func recovered(v any) error {
 	stack := string(debug.Stack())
-	if _, rest, ok := strings.Cut(stack, "panic("); ok { // what is above has recovered
-		if _, after, ok := strings.Cut(rest, "\n"); ok {
-			if _, user, ok := strings.Cut(after, "\n"); ok {
-				stack = strings.SplitN(stack, "\n", 2)[0] + "\n" + user
-			}
+	head, _, _ := strings.Cut(stack, "\n")
+	if at := strings.Index(stack, abovePanic); at >= 0 {
+		stack = stack[at+1:]
+		if lines := strings.SplitN(stack, "\n", 3); len(lines) == 3 {
+			stack = lines[2]
 		}
 	}
-	return &panicked{v, stack}
+	if at := strings.LastIndex(stack, ourCall); at >= 0 {
+		if at = strings.LastIndex(stack[:at], belowCall); at >= 0 {
+			stack = stack[:at]
+		}
+	}
+	return &panicked{v, head + "\n" + stack}
 }
+
+// unsendable is an error about what a call has returned.
+type unsendable struct{ error }
+
+func (e unsendable) Unwrap() error { return e.error }
 
 // refused is an error of the worker itself about a call that did not begin: another name, other arguments.
 type refused struct{ error }
@@ -84,6 +101,8 @@ func describe(err error) (class, stack string) {
 		return "panic", p.stack
 	case errors.As(err, new(refused)):
 		return "refused", ""
+	case errors.As(err, new(unsendable)):
+		return "result", ""
 	}
 	if long := fmt.Sprintf("%+v", err); long != err.Error() { // of libraries whose errors know their stack
 		return "error", long

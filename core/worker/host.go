@@ -108,18 +108,17 @@ func (h *host) constructorFailed(it *client.Item, err error) {
 // serve takes calls of a concurrency group, "" for the default one, on this goroutine until the actor ends.
 func (h *host) serve(group string) {
 	for {
-		it, err := h.s.c.NextTask(-1, group)
+		it, err := h.s.next(group)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "eagleray: this actor takes no calls any more:", err)
 			os.Exit(1)
 		}
-		switch {
-		case it == nil:
-		case it.Kind == client.ItemMethod:
+		switch it.Kind {
+		case client.ItemMethod:
 			h.method(it)
-		case it.Kind == client.ItemForget:
+		case client.ItemForget:
 			h.s.c.Unload([16]byte(it.Blob))
-		case it.Kind == client.ItemExit:
+		case client.ItemExit:
 			h.end(it.Reason, 0)
 		}
 	}

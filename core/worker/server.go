@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -27,6 +30,7 @@ type server struct {
 	job      string
 	node     string
 	wake     chan struct{} // a cancellation was asked for
+	worked   atomic.Bool   // since memory was given back last
 
 	mu      sync.Mutex
 	running map[ids.Task]context.CancelFunc
@@ -86,12 +90,9 @@ func (s *server) cancel(id ids.Task) {
 // serve takes tasks until the daemon ends the worker or makes it an actor.
 func (s *server) serve() error {
 	for {
-		it, err := s.c.NextTask(-1, "")
+		it, err := s.next("")
 		if err != nil {
 			return err
-		}
-		if it == nil {
-			continue
 		}
 		switch it.Kind {
 		case client.ItemTask:
@@ -106,6 +107,27 @@ func (s *server) serve() error {
 			s.forget([16]byte(it.Blob))
 		case client.ItemExit:
 			s.leave(it.Reason)
+		}
+	}
+}
+
+// idleFor is how long a worker waits for work until it gives back what its calls have left.
+const idleFor = 200 * time.Millisecond
+
+// next waits for something to do. What the last calls held (references, actors, arrays) goes when the garbage collector finds that, which
+// would not run in a process that does nothing: others wait for that, so it runs when there is no work for a moment.
+func (s *server) next(group string) (*client.Item, error) {
+	if it, err := s.c.NextTask(idleFor, group); it != nil || err != nil {
+		s.worked.Store(true)
+		return it, err
+	}
+	if s.worked.CompareAndSwap(true, false) {
+		debug.FreeOSMemory()
+	}
+	for {
+		if it, err := s.c.NextTask(-1, group); it != nil || err != nil {
+			s.worked.Store(true)
+			return it, err
 		}
 	}
 }

@@ -91,7 +91,7 @@ def _program(worker: str | os.PathLike[str] | None) -> str:
 
 def _check(options: Mapping[str, Any], kind: str, what: str) -> None:
     """Raises when an option is wrong, or is one that Go code cannot have."""
-    check_options(options, kind, in_options=True)
+    check_options(options, kind, in_options=False)  # there is no decorator for Go code
     for name, value in options.items():
         if value is None:
             continue

@@ -25,7 +25,7 @@ type Origin struct {
 // maxText bounds each text of a failure, in bytes. What is left out is in the middle.
 const maxText = 32 << 10
 
-// Encode returns a failure. Class is in one word what it is: error, panic or refused. Stack may be empty.
+// Encode returns a failure. Class is in one word what it is: error, panic, refused (it was not called) or result (it cannot be sent). Stack may be empty.
 func Encode(o Origin, class, message, stack string) []byte {
 	message, stack = shortened(message), shortened(stack)
 	text := described(o, class, message, stack)
@@ -82,6 +82,8 @@ func described(o Origin, class, message, stack string) string {
 		b.WriteString(" panicked: ")
 	case "refused":
 		b.WriteString(" was not called: ")
+	case "result":
+		b.WriteString(" returned what is no result: ")
 	default:
 		b.WriteString(" returned an error: ")
 	}

@@ -10,7 +10,7 @@ import (
 // The zygote of an environment is a Python interpreter, or the Go program whose processes the workers are (package gozygote).
 
 // goStartLimit is how long a Go program may take until it has registered what it runs.
-const goStartLimit = 30 * time.Second
+const goStartLimit = 20 * time.Second
 
 // howToRegister says what a Go program has to do to be one of workers.
 const howToRegister = "a Go worker program registers its functions and actors, and then calls Main of package core/worker"
