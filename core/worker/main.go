@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/eagleray/eagleray/core/internal/client"
 	"github.com/eagleray/eagleray/core/internal/gozygote"
 	"github.com/eagleray/eagleray/core/internal/inside"
@@ -62,8 +60,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	name := []byte("eagleray-worker\x00")
-	_ = unix.Prctl(unix.PR_SET_NAME, bytePointer(name), 0, 0, 0) // ps shows the program's name then
+	gozygote.Name("eagleray-worker")
 	for _, name := range hiddenVariables {
 		os.Unsetenv(name)
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -169,5 +168,3 @@ func (s *server) named(name string) {
 	_, _ = os.Stdout.Write(line)
 	_, _ = os.Stderr.Write(line)
 }
-
-func bytePointer(b []byte) uintptr { return uintptr(unsafe.Pointer(&b[0])) }

@@ -286,16 +286,6 @@ def test_programs_that_are_no_workers(ray: Any, tmp_path: Path, monkeypatch: Any
             go_function(name, worker=program())
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(120)
-def test_a_program_that_never_registers_itself(ray: Any, tmp_path: Path) -> None:
-    path = tmp_path / "sleeps"
-    path.write_text("#!/bin/sh\nexec sleep 1000\n")
-    path.chmod(0o755)
-    with pytest.raises(RuntimeEnvSetupError, match="has not registered itself within 20s"):
-        ray.get(ray.cross_language.go_function("f", worker=path).remote(), timeout=110)
-
-
 def test_a_program_that_was_built_again_is_used(ray: Any, tmp_path: Path) -> None:
     path = tmp_path / "program"
     path.write_text("#!/bin/sh\nexit 1\n")

@@ -46,6 +46,7 @@ type zygote struct {
 
 // Serve starts workers until the daemon says that it is enough, or is gone.
 func Serve() error {
+	Name("eagleray-zygote")
 	f := os.NewFile(channel, "zygote")
 	if f == nil {
 		return fmt.Errorf("descriptor %d is not open", channel)

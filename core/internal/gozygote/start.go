@@ -34,6 +34,11 @@ func Role() string {
 	return role
 }
 
+// Name gives this process a name, as `ps -o comm` and top show it. The command line stays that of the program.
+func Name(name string) {
+	_ = os.WriteFile("/proc/self/comm", []byte(name), 0) // a process without a name works as well
+}
+
 // Setup is what the daemon tells a zygote of its environment.
 type Setup struct {
 	Preload []string          `json:"preload"`

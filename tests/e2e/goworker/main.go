@@ -108,6 +108,15 @@ func failures() {
 		}
 		return os.Getpid()
 	})
+	worker.Function("dies_or_waits", func(path string) string {
+		if _, err := os.Stat(path); err == nil {
+			return "again"
+		}
+		if err := os.WriteFile(path+".new", []byte(fmt.Sprint(os.Getpid())), 0o600); err == nil {
+			_ = os.Rename(path+".new", path)
+		}
+		select {}
+	})
 	worker.Function("panics_elsewhere", func() {
 		go func() { panic("in a goroutine of its own") }()
 		select {}

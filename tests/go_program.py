@@ -9,7 +9,7 @@ from typing import Any
 
 import eagleray as ray
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 @functools.cache
