@@ -55,7 +55,7 @@ func (s *Session) newActor(ctx context.Context, in *language, path string, o Cal
 	if spec.Enforce, err = s.enforce(&o, class); err != nil {
 		return nil, err
 	}
-	if spec.Strategy, err = o.strategy(class); err != nil {
+	if spec.Strategy, err = s.strategy(&o, class); err != nil {
 		return nil, err
 	}
 	if spec.EnvKey, err = in.env(s, &o); err != nil {

@@ -94,7 +94,7 @@ func (s *Session) function(in *language, path string, o Call) (*Function, error)
 		return nil, err
 	}
 	t := &client.Template{Kind: client.KindTask, Name: name, FID: fid, Blob: blob, Returns: max(1, o.NumReturns), RetryErrs: o.RetryExceptions}
-	if t.Strategy, err = o.strategy(name); err != nil {
+	if t.Strategy, err = s.strategy(&o, name); err != nil {
 		return nil, err
 	}
 	if t.EnvKey, err = in.env(s, &o); err != nil {

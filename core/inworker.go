@@ -59,6 +59,9 @@ func pythonEnv(start *gozygote.Start) wire.EnvSpec {
 // Public implements inside.Session.
 func (s workerSession) Public() any { return s.Session }
 
+// Works implements inside.Session.
+func (s workerSession) Works(strategy string) { s.inGroup.Store(strategy) }
+
 // Encode implements inside.Session.
 func (s workerSession) Encode(v any) (client.Value, error) {
 	e, err := value.Encode(v, s.references())

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -36,8 +37,9 @@ type Session struct {
 	done   chan struct{} // closed when the output's reader has ended
 	closed sync.Once
 
-	program    string // of Go workers, when a Call names none
-	programKey string // of the environment of this process, which is a worker of that program; "": it is none
+	program    string       // of Go workers, when a Call names none
+	inGroup    atomic.Value // a string: the strategy of the call that this worker runs
+	programKey string       // of the environment of this process, which is a worker of that program; "": it is none
 
 	mu      sync.Mutex
 	methods map[methodKey]int

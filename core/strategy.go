@@ -30,14 +30,33 @@ func OnNode(id string, soft bool) Strategy {
 	})
 }
 
+// Anywhere leaves the node to the cluster, also where the code that calls works in a placement group that captures what it calls.
+func Anywhere() Strategy {
+	return placed(func() (string, error) { return strategyDefault, nil })
+}
+
+// strategyDefault is the text of the cluster's own choice.
+const strategyDefault = "DEFAULT"
+
 // strategy returns the text of the strategy for the function or actor that messages call by the name.
-func (o *Call) strategy(name string) (string, error) {
+func (s *Session) strategy(o *Call, name string) (string, error) {
 	if o.Strategy == nil {
-		return "DEFAULT", nil
+		return s.captured(), nil
 	}
 	text, err := o.Strategy.text()
 	if err != nil {
 		return "", invalid("%s: %v", name, err)
 	}
 	return text, nil
+}
+
+// captured returns the strategy of what is called without one: the placement group in which this worker works, if that captures.
+func (s *Session) captured() string {
+	text, _ := s.inGroup.Load().(string)
+	x, err := strategy.Parse(text)
+	if err != nil || x.Kind != strategy.Group || !x.Capture {
+		return strategyDefault
+	}
+	x.Bundle = strategy.AnyBundle
+	return x.String()
 }

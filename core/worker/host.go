@@ -38,6 +38,7 @@ func (s *server) becomeActor(it *client.Item) error {
 	spec := it.Actor
 	s.named(spec.ClassName)
 	s.assigned.apply(spec.Assignment.Resources, spec.Assignment.Devices, spec.Assignment.Env)
+	s.in.Works(spec.Strategy)
 	h := &host{s: s, class: &class{name: spec.ClassName}, exclusive: spec.Exclusive, methods: map[string]*callable{}}
 	copy(h.id[:], spec.ActorID)
 	s.host = h

@@ -137,11 +137,13 @@ func (s *server) assign(blob []byte) error {
 		Resources map[string]int64    `msgpack:"resources"`
 		Devices   map[string][]string `msgpack:"devices"`
 		Env       map[string]string   `msgpack:"env"`
+		Strategy  string              `msgpack:"strategy"`
 	}
 	if err := msgpack.Unmarshal(blob, &a); err != nil {
 		return fmt.Errorf("what the lease gives: %w", err)
 	}
 	s.assigned.apply(a.Resources, a.Devices, a.Env)
+	s.in.Works(a.Strategy)
 	return nil
 }
 

@@ -17,6 +17,8 @@ import (
 type Session interface {
 	// Public is the *core.Session.
 	Public() any
+	// Works says with which scheduling strategy the calls of this worker run from now on: they may be in a placement group.
+	Works(strategy string)
 	// Encode packs a result. What v refers to must stay reachable until the result was sent.
 	Encode(v any) (client.Value, error)
 	// Reader reads a value that lies in the view, 0 for one that lies nowhere else. Call done when the value was read.
