@@ -94,3 +94,28 @@ func TestStrategy_Wrong_IsNamed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestStrategy_OnLabels_ChoosesByThem(t *testing.T) {
+	ctx, s := join(t, cluster(t, `--labels=zone=a`))
+	for what, x := range map[string]struct {
+		strategy core.Strategy
+		want     error
+	}{
+		"a label that a node has":      {core.OnLabels(map[string]string{"zone": "in(a,b)"}), nil},
+		"a label that no node has":     {core.OnLabels(map[string]string{"zone": "c"}), core.ErrUnschedulable},
+		"the second alternative":       {core.OnLabels(map[string]string{"zone": "c"}, map[string]string{"zone": "!c"}), nil},
+		"an empty selector":            {core.OnLabels(nil), core.ErrInvalid},
+		"a selector that is malformed": {core.OnLabels(map[string]string{"zone": "in("}), core.ErrInvalid},
+	} {
+		f, err := s.Function("builtins:len", core.Call{Strategy: x.strategy})
+		if err == nil {
+			var r *core.Ref[int]
+			if r, err = core.Submit[int](ctx, f, "ab"); err == nil {
+				_, err = core.Get(ctx, r)
+			}
+		}
+		if !errors.Is(err, x.want) {
+			t.Errorf("%s: %v, want %v", what, err, x.want)
+		}
+	}
+}

@@ -2,12 +2,14 @@ package core
 
 import (
 	"encoding/hex"
+	"encoding/json"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/labels"
 	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
-// Strategy says on which node the calls of a function or an actor run: Spread, OnNode or InGroup. Nil leaves it to the cluster.
+// Strategy says on which node the calls of a function or an actor run: Spread, OnNode, OnLabels, InGroup or Anywhere. Nil leaves it to the cluster.
 type Strategy interface{ text() (string, error) }
 
 type placed func() (string, error)
@@ -27,6 +29,28 @@ func OnNode(id string, soft bool) Strategy {
 			return "", invalid("Strategy: OnNode(%q): the id of a node has %d hexadecimal digits, see Session.Nodes", id, 2*len(ids.Node{}))
 		}
 		return strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node(node), Soft: soft}.String(), nil
+	})
+}
+
+// OnLabels uses nodes whose labels the selector allows: each key must have the value, one of "in(a,b)", none of "!in(a,b)", or not be "!a". When
+// no node can, those of the first alternative are used that some node can have.
+func OnLabels(selector map[string]string, alternatives ...map[string]string) Strategy {
+	return placed(func() (string, error) {
+		var all [][]map[string]string
+		for _, one := range append([]map[string]string{selector}, alternatives...) {
+			if len(one) == 0 {
+				return "", invalid("Strategy: OnLabels: a selector is empty, which every node fits: leave it out")
+			}
+			all = append(all, []map[string]string{one})
+		}
+		b, err := json.Marshal(all)
+		if err != nil {
+			return "", invalid("Strategy: OnLabels: %v", err)
+		}
+		if _, err := labels.ParsePreferences(string(b)); err != nil {
+			return "", invalid("Strategy: OnLabels: %v", err)
+		}
+		return strategy.Strategy{Labels: string(b)}.String(), nil
 	})
 }
 
@@ -57,6 +81,6 @@ func (s *Session) captured() string {
 	if err != nil || x.Kind != strategy.Group || !x.Capture {
 		return strategyDefault
 	}
-	x.Bundle = strategy.AnyBundle
+	x.Bundle, x.Labels = strategy.AnyBundle, ""
 	return x.String()
 }

@@ -12,11 +12,20 @@ import eagleray as ray
 ROOT = Path(__file__).parents[1]
 
 
-@functools.cache
 def program() -> str:
-    """The path of the program, which is built if its sources have changed."""
-    path = ROOT / "build" / "tools" / "goworker"
-    words = ["go", "build", "-o", str(path), "./tests/e2e/goworker"]
+    """The path of the program of the tests, which is built if its sources have changed."""
+    return _built("./tests/e2e/goworker", "goworker")
+
+
+def example() -> str:
+    """The path of the example's program."""
+    return _built("./examples/goworker", "example")
+
+
+@functools.cache
+def _built(package: str, name: str) -> str:
+    path = ROOT / "build" / "tools" / name
+    words = ["go", "build", "-o", str(path), package]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return str(path)

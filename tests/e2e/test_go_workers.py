@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from eagleray.exceptions import (
     TaskCancelledError,
     WorkerCrashedError,
 )
-from go_program import call, function, program
+from go_program import ROOT, call, example, function, program
 from pace import until
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -312,3 +315,36 @@ def test_names_of_rays_module_that_are_missing(ray: Any) -> None:
     for name in ("java_function", "cpp_function", "java_actor_class", "cpp_actor_class"):
         with pytest.raises(AttributeError, match=rf"has no eagleray.cross_language.{name} .*in Go"):
             getattr(ray.cross_language, name)
+
+
+def test_the_guide_says_what_happens(tmp_path: Path) -> None:
+    """The program of docs/go-workers.md is built, and the Python program there calls it and prints what it says."""
+    text = (ROOT / "docs" / "go-workers.md").read_text()
+    blocks = dict(re.findall(r"(?s)```(go|python)\n(package main.*?|import eagleray.*?)```", text))
+    folder = ROOT / "build" / "tools" / "_guide"  # in the module, but not in its pattern ./...
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "main.go").write_text(blocks["go"])
+    words = ["go", "build", "-o", str(tmp_path / "goworker"), "./build/tools/_guide"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", blocks["python"]], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == re.findall(r"(?m)^ *print\(.*\)  # (.*)$", blocks["python"])
+
+
+def test_the_example_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "goworker" / "call.py", example()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "mean: 3.0",
+        "error: there are no numbers",
+        "primes: [2, 3, 5, 7, 11, 13, 17, 19]",
+        "left: [4, 2]",
+    ]

@@ -29,7 +29,7 @@ _PARTS = {
     "dag": ("compiled graphs", "pass references from task to task instead, or use Ray itself"),
     "dashboard": ("the dashboard", "use `eagleray status` and `eagleray list` instead"),
     "data": ("Ray Data", "read and transform the data in tasks, or use Ray itself"),
-    "java_actor_class": ("calls to Java", "use ray.cross_language.go_function instead, or Ray itself"),
+    "java_actor_class": ("calls to Java", "use ray.cross_language.go_actor_class instead, or Ray itself"),
     "java_function": ("calls to Java", "use ray.cross_language.go_function instead, or Ray itself"),
     "job_submission": ("job submission", "start the program itself with RAY_ADDRESS=auto"),
     "llm": ("Ray LLM", "run the engine in an actor, or use Ray itself"),
