@@ -3,15 +3,18 @@ package core
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"runtime"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/inside"
 	"github.com/eagleray/eagleray/core/internal/store"
+	"github.com/eagleray/eagleray/core/internal/value"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Actor is a Python actor that this program created or looked up. One that this program created, and
+// Actor is a Python actor, or an actor of a Go worker program, that this program created or looked up. One that this program created, and
 // that is not detached, ends when nobody in the cluster can call it any more.
 type Actor struct {
 	s         *Session
@@ -19,20 +22,28 @@ type Actor struct {
 	class     string
 	retries   int // MaxTaskRetries
 	retryErrs bool
+	meta      []byte // what Python keeps of the class; nil: of an actor of a Python class that a Go program has created
 }
 
 // NewActor creates a Python actor of the class at an import path. It waits only when the actor has a
 // Name, which must be free. An exception of the constructor becomes the error of the actor's calls.
 func (s *Session) NewActor(ctx context.Context, path string, o Call, args ...any) (*Actor, error) {
+	return s.newActor(ctx, python, path, o, args)
+}
+
+func (s *Session) newActor(ctx context.Context, in *language, path string, o Call, args []any) (*Actor, error) {
 	if err := begin(ctx, "create actor "+path); err != nil {
 		return nil, err
 	}
-	fid, blob, err := byPath(path)
+	fid, blob, err := in.code(path)
 	if err != nil {
 		return nil, err
 	}
 	class := nameOf(path)
 	if err := o.checkActor(class); err != nil {
+		return nil, err
+	}
+	if err := in.check(&o, class); err != nil {
 		return nil, err
 	}
 	spec := &client.ActorSpec{FID: fid, Blob: blob, ActorCreate: wire.ActorCreate{
@@ -44,17 +55,21 @@ func (s *Session) NewActor(ctx context.Context, path string, o Call, args ...any
 	if spec.Enforce, err = s.enforce(&o, class); err != nil {
 		return nil, err
 	}
-	if spec.EnvKey, err = s.envOf(o.RuntimeEnv); err != nil {
+	if spec.Strategy, err = s.strategy(&o, class); err != nil {
 		return nil, err
 	}
-	if err := o.actorFallback(spec); err != nil {
+	if spec.EnvKey, err = in.env(s, &o); err != nil {
+		return nil, err
+	}
+	if err := o.actorFallback(in, spec); err != nil {
 		return nil, err
 	}
 	c, err := s.arguments(args)
 	if err != nil {
 		return nil, err
 	}
-	a := &Actor{s: s, class: class, retries: o.MaxTaskRetries, retryErrs: o.RetryExceptions}
+	spec.Meta = in.describe(class, &o)
+	a := &Actor{s: s, class: class, retries: o.MaxTaskRetries, retryErrs: o.RetryExceptions, meta: spec.Meta}
 	create := func() (*wire.ActorNamed, error) {
 		id, existing, err := s.c.NewActor(spec, &c.Args, c.Deps)
 		a.id = id
@@ -98,13 +113,18 @@ func (s *Session) GetActor(ctx context.Context, name, namespace string) (*Actor,
 
 // open makes a handle of an actor that was found by its name.
 func (s *Session) open(found *wire.ActorNamed) (*Actor, error) {
-	a := &Actor{s: s, class: "actor"}
-	if len(found.ActorID) != len(a.id) {
-		return nil, fmt.Errorf("an actor's id has %d bytes, want %d", len(found.ActorID), len(a.id))
+	return s.openActor(found.ActorID, "", found.Meta)
+}
+
+// openActor makes a handle. Token is for handles that are counted.
+func (s *Session) openActor(id []byte, token string, meta []byte) (*Actor, error) {
+	a := &Actor{s: s, class: "actor", meta: meta}
+	if len(id) != len(a.id) {
+		return nil, fmt.Errorf("an actor's id has %d bytes, want %d", len(id), len(a.id))
 	}
-	copy(a.id[:], found.ActorID)
+	copy(a.id[:], id)
 	limit := 0
-	if v, err := store.DecodePlain(found.Meta); err == nil { // what Python keeps of the class; an actor of Go's has none
+	if v, err := store.DecodePlain(meta); err == nil { // what Python keeps of the class
 		m, _ := v.(map[string]any)
 		if name, ok := m["name"].(string); ok {
 			a.class = name
@@ -116,12 +136,36 @@ func (s *Session) open(found *wire.ActorNamed) (*Actor, error) {
 			a.retries = int(n)
 		}
 	}
-	tok, err := s.c.OpenActor(a.id, "", a.class, limit, 0)
+	tok, err := s.c.OpenActor(a.id, token, a.class, limit, 0)
 	if err != nil {
 		return nil, err
 	}
 	a.count(tok)
 	return a, nil
+}
+
+// handle returns the form in which an actor travels inside of a value, nil for another pointer.
+func (s *Session) handle(p any) *value.Handle {
+	a, ok := p.(*Actor)
+	if !ok || a.s != s {
+		return nil
+	}
+	return &value.Handle{ID: a.id[:], Token: s.c.ActorToken(a.id), Meta: a.meta, Held: s.c.ActorTokenID(a.id)}
+}
+
+var actorType = reflect.TypeFor[*Actor]()
+
+// assignActor sets dst to an actor that came inside of a value.
+func (s *Session) assignActor(dst reflect.Value, h value.Handle) (bool, error) {
+	if !actorType.AssignableTo(dst.Type()) {
+		return false, nil
+	}
+	a, err := s.openActor(h.ID, h.Token, h.Meta)
+	if err != nil {
+		return false, err
+	}
+	dst.Set(reflect.ValueOf(a))
+	return true, nil
 }
 
 // count arranges that the handle is given back when the program does not reach it any more.
@@ -160,6 +204,7 @@ func (a *Actor) call(ctx context.Context, method string, n int, f client.Flow, a
 	if err != nil {
 		return id, err
 	}
+	c.Parent = inside.CallOf(ctx)
 	if c.Template, err = a.s.method(methodKey{a.class, method, n, a.retries, a.retryErrs, f}); err != nil {
 		return id, err
 	}

@@ -108,22 +108,27 @@ func seal(e *wire.EnvSpec, variables map[string]string, told []byte) {
 // envOf returns the key of an environment, which the daemon has been told of.
 func (s *Session) envOf(r *RuntimeEnv) (string, error) {
 	if r == nil || len(r.EnvVars) == 0 && r.WorkingDir == "" && len(r.PyModules) == 0 {
-		return s.env.Key, nil
+		return s.env.Key, s.define(s.env)
 	}
 	e, err := r.derive(s.env)
 	if err != nil {
 		return "", err
 	}
+	return e.Key, s.define(e)
+}
+
+// define tells the daemon of an environment, once.
+func (s *Session) define(e wire.EnvSpec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.envs[e.Key] {
-		return e.Key, nil
+		return nil
 	}
 	if err := s.c.DefineEnv(e); err != nil {
-		return "", err
+		return err
 	}
 	s.envs[e.Key] = true
-	return e.Key, nil
+	return nil
 }
 
 // derive returns the session's environment with what the runtime environment changes.

@@ -9,6 +9,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/crosslanguage"
 	"github.com/eagleray/eagleray/core/internal/store"
 	"github.com/eagleray/eagleray/core/internal/value"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -63,6 +64,8 @@ var (
 	ErrCompacted error = fault.NewKind("the changes are no longer kept", fault.Compacted)
 	// ErrLeaseLost: a KVLease has ended, or its holder cannot know any more that it has not.
 	ErrLeaseLost error = fault.NewKind("the lease is lost", fault.LeaseLost)
+	// ErrCrossLanguage: Python code raised an exception. The error is a *RemoteError.
+	ErrCrossLanguage error = fault.NewKind("code in another language failed", fault.Exception)
 	// ErrType: a Python value does not fit the Go type that was asked for.
 	ErrType = value.ErrType
 	// ErrNotPlain: a Python value has no form in Go; convert it before it is returned.
@@ -75,12 +78,13 @@ type Code = fault.Code
 // CodeOf returns the code of an error, "" for nil, and fault.Internal for one that no code describes.
 func CodeOf(err error) Code { return fault.CodeOf(err) }
 
-// RemoteError is an exception that Python code raised.
+// RemoteError is an exception that Python code raised, or an error or a panic of a function of a Go worker program.
 type RemoteError struct {
-	Function  string // that raised it; "" when an actor's constructor did
-	Class     string // of the exception, without its module: "ValueError"
-	Message   string // str() of the exception
-	Traceback string // as Python prints it
+	Function  string // that raised it; "" when the constructor of a Python actor did
+	Class     string // of the exception, without its module: "ValueError". Of Go: "error", "panic", or "refused" when it was not called
+	Message   string // str() of the exception, or the text of the error
+	Traceback string // as Python prints it; of Go: where it ran, the text, and for a panic the stack
+	Language  string // "python" or "go"
 }
 
 // Error returns the function, the exception's class and its message. The traceback is in its own field.
@@ -89,8 +93,11 @@ func (e *RemoteError) Error() string {
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
-	if e.Function != "" {
-		text = e.Function + " raised " + text
+	switch {
+	case e.Language == "go":
+		return e.Function + " failed (" + text + ")"
+	case e.Function != "":
+		return e.Function + " raised " + text
 	}
 	return text
 }
@@ -101,6 +108,9 @@ func (e *RemoteError) FaultCode() Code { return classCode(e.Class) }
 // Is reports whether the exception is one of the runtime's own that the sentinel stands for.
 func (e *RemoteError) Is(target error) bool {
 	k, ok := target.(*fault.Kind)
+	if target == ErrCrossLanguage {
+		return e.Language != "go"
+	}
 	return ok && k.Has(classCode(e.Class))
 }
 
@@ -145,9 +155,12 @@ func remoteError(meta []byte) error {
 		return &RemoteError{Class: "Exception", Message: "the Python function raised an exception whose description is damaged"}
 	}
 	text := func(i int) string { s, _ := head[i].(string); return s }
-	e := &RemoteError{Function: text(0), Traceback: text(2)}
+	e := &RemoteError{Function: text(0), Traceback: text(2), Language: "python"}
 	e.Class, e.Message, _ = strings.Cut(text(1), ": ")
 	rest, _ := head[len(head)-1].([]byte)
+	if crosslanguage.IsGo(rest) {
+		e.Language = "go"
+	}
 	if kind := string(rest[:min(len(rest), 40)]); e.Function == "" || strings.Contains(kind, "actor_init") {
 		return &constructorError{e, "raised "}
 	} else if strings.Contains(kind, "actor_lacks") { // its class, or an argument

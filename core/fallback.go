@@ -14,7 +14,7 @@ import (
 // Alternative is what a function or an actor runs with while what its Call
 // asks for is not free. Amounts are as in Call.
 type Alternative struct {
-	Path      string // of another function or class that takes the same arguments; "": the same one
+	Path      string // of another function or class that takes the same arguments, or its name in the same Go worker program; "": the same one
 	NumCPUs   float64
 	NumGPUs   float64
 	GPUMemory int64
@@ -57,7 +57,7 @@ func maxCalls(res map[string]int64) int {
 }
 
 // functionFallback returns the templates of a function's alternatives.
-func (o *Call) functionFallback() (list []*client.Template, err error) {
+func (o *Call) functionFallback(in *language) (list []*client.Template, err error) {
 	for i := range o.Fallback {
 		a := &o.Fallback[i]
 		c := a.call()
@@ -67,7 +67,7 @@ func (o *Call) functionFallback() (list []*client.Template, err error) {
 		}
 		t.MaxCalls = maxCalls(t.Resources)
 		if a.Path != "" {
-			if t.FID, t.Blob, err = byPath(a.Path); err != nil {
+			if t.FID, t.Blob, err = in.code(a.Path); err != nil {
 				return nil, err
 			}
 			if t.Name == "" {
@@ -80,7 +80,7 @@ func (o *Call) functionFallback() (list []*client.Template, err error) {
 }
 
 // actorFallback adds the alternatives to an actor's specification.
-func (o *Call) actorFallback(s *client.ActorSpec) (err error) {
+func (o *Call) actorFallback(in *language, s *client.ActorSpec) (err error) {
 	if s.AfterMs, err = o.afterMs(); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (o *Call) actorFallback(s *client.ActorSpec) (err error) {
 		}
 		var code client.ActorCode
 		if a.Path != "" {
-			if code.FID, code.Blob, err = byPath(a.Path); err != nil {
+			if code.FID, code.Blob, err = in.code(a.Path); err != nil {
 				return err
 			}
 			w.ClassName, w.MaxConcurrency = nameOf(a.Path), s.MaxConcurrency

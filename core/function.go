@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/inside"
 	"github.com/eagleray/eagleray/core/internal/value"
 )
 
@@ -28,7 +29,7 @@ func byPath(path string) (fid, blob []byte, err error) {
 	return h[:16], blob, nil
 }
 
-// Function is a Python function with options. The cluster drops what it keeps of the function when the
+// Function is a Python function, or a Go function of a worker program, with options. The cluster drops what it keeps of the function when the
 // program does not reach it any more and its calls have ended.
 type Function struct {
 	s       *Session
@@ -74,7 +75,11 @@ func (t *templates) streaming() (int, error) {
 // Function names a Python function by import path, "module:name". Nothing is sent yet: if there is
 // no such function, its calls return an error.
 func (s *Session) Function(path string, o Call) (*Function, error) {
-	fid, blob, err := byPath(path)
+	return s.function(python, path, o)
+}
+
+func (s *Session) function(in *language, path string, o Call) (*Function, error) {
+	fid, blob, err := in.code(path)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +90,14 @@ func (s *Session) Function(path string, o Call) (*Function, error) {
 	if err := o.checkFunction(name); err != nil {
 		return nil, err
 	}
-	t := &client.Template{Kind: client.KindTask, Name: name, FID: fid, Blob: blob, Returns: max(1, o.NumReturns), RetryErrs: o.RetryExceptions, Strategy: "DEFAULT"}
-	if t.EnvKey, err = s.envOf(o.RuntimeEnv); err != nil {
+	if err := in.check(&o, name); err != nil {
+		return nil, err
+	}
+	t := &client.Template{Kind: client.KindTask, Name: name, FID: fid, Blob: blob, Returns: max(1, o.NumReturns), RetryErrs: o.RetryExceptions}
+	if t.Strategy, err = s.strategy(&o, name); err != nil {
+		return nil, err
+	}
+	if t.EnvKey, err = in.env(s, &o); err != nil {
 		return nil, err
 	}
 	if t.Resources, err = o.amounts(o.functionCPUs()); err != nil {
@@ -95,7 +106,7 @@ func (s *Session) Function(path string, o Call) (*Function, error) {
 	if t.AfterMs, err = o.afterMs(); err != nil {
 		return nil, err
 	}
-	if t.Fallback, err = o.functionFallback(); err != nil {
+	if t.Fallback, err = o.functionFallback(in); err != nil {
 		return nil, err
 	}
 	if t.MaxRetries, err = o.retries(name); err != nil {
@@ -189,7 +200,7 @@ func (f *Function) call(ctx context.Context, template int, args []any) (id ids.O
 	if err != nil {
 		return id, err
 	}
-	c.Template = template
+	c.Template, c.Parent = template, inside.CallOf(ctx)
 	id, err = f.s.submit(ctx, &c, f.returns, func() (ids.Object, error) {
 		first, _, err := f.s.c.Submit(&c.Call)
 		return first, err

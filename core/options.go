@@ -22,6 +22,8 @@ type Call struct {
 	Memory      int64              // bytes, reserved
 	Resources   map[string]float64 // custom ones
 	RuntimeEnv  *RuntimeEnv        // nil: the session's environment
+	GoWorker    string             // of GoFunction and NewGoActor: the path of the Go program that has registered it; "": that of Options, and in a worker its own program
+	Strategy    Strategy           // on which node it runs; nil: the cluster's choice, or the placement group of the calling worker
 	NumReturns  int                // a function's results, for SubmitMany; 0 means 1
 	ItemsAhead  int                // a generator function's: how many items it may yield before they are taken; 0: any number
 	MaxRetries  int                // a function's; 0 means 3, -1 none, InfiniteRetries without end

@@ -97,10 +97,10 @@ func (s *Session) of(r AnyRef) (*handle, error) {
 // references lets the encoder find references in values. held must stay reachable until the
 // value has been handed over.
 func (s *Session) references() value.References {
-	return value.References{Package: corePackage, Object: func(p any) (id ids.Object, err error) {
+	return value.References{Package: corePackage, Actor: s.handle, Object: func(p any) (id ids.Object, err error) {
 		r, ok := p.(AnyRef)
 		if !ok {
-			return id, invalid("a %T cannot be sent to Python; pass an actor by its name, and look it up there", p)
+			return id, invalid("a %T cannot be sent to another process", p)
 		}
 		h, err := s.of(r)
 		if err != nil {
@@ -161,6 +161,7 @@ func (s *Session) reader(keep *pin) value.Reader {
 			return false
 		},
 	}
+	r.AssignActor = s.assignActor
 	if keep != nil {
 		r.Keep = keep
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -24,6 +25,7 @@ type Options struct {
 	Python     string                           // interpreter of the workers; "": EAGLERAY_PYTHON, else that of the activated virtual environment, else that of each node's daemon. It must have eagleray installed
 	PythonPath []string                         // where the workers look for modules, before the interpreter's own folders
 	Env        map[string]string                // variables of the workers, beside this process's
+	GoWorker   string                           // the Go program whose functions and actors GoFunction and NewGoActor mean, see package core/worker
 	OnOutput   func(pid int, name, line string) // a line that a worker printed; nil: dropped
 }
 
@@ -34,6 +36,10 @@ type Session struct {
 	env    wire.EnvSpec
 	done   chan struct{} // closed when the output's reader has ended
 	closed sync.Once
+
+	program    string       // of Go workers, when a Call names none
+	inGroup    atomic.Value // a string: the strategy of the call that this worker runs
+	programKey string       // of the environment of this process, which is a worker of that program; "": it is none
 
 	mu      sync.Mutex
 	methods map[methodKey]int
@@ -161,10 +167,16 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, connectError(ctx, sock, err)
 	}
-	s := &Session{c: c, env: env, done: make(chan struct{}), methods: map[methodKey]int{}, envs: map[string]bool{}}
-	s.kv.s = s
+	s := newSession(c, env)
+	s.program, s.envs[env.Key] = o.GoWorker, true
 	go s.print(o.OnOutput)
 	return s, nil
+}
+
+func newSession(c *client.Client, env wire.EnvSpec) *Session {
+	s := &Session{c: c, env: env, done: make(chan struct{}), methods: map[methodKey]int{}, envs: map[string]bool{}}
+	s.kv.s = s
+	return s
 }
 
 // connectError returns what a failed attempt means.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/client"
@@ -51,7 +52,7 @@ func mayWait(e value.Encoded) bool {
 
 // valueOf puts the table of references in front of a value.
 func (s *Session) valueOf(e value.Encoded) (client.Value, error) {
-	v := client.Value{Fmt: uint8(e.Format), Meta: e.Meta, Bufs: e.Bufs}
+	v := client.Value{Fmt: uint8(e.Format), Meta: e.Meta, Bufs: e.Bufs, Nested: e.Held}
 	if len(e.Refs) == 0 {
 		return v, nil
 	}
@@ -63,7 +64,7 @@ func (s *Session) valueOf(e value.Encoded) (client.Value, error) {
 	if err != nil {
 		return v, err
 	}
-	v.Meta, v.Nested = append(table, e.Meta...), e.Refs
+	v.Meta, v.Nested = append(table, e.Meta...), append(slices.Clip(e.Refs), e.Held...)
 	return v, nil
 }
 

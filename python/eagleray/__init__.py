@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from eagleray import actor as actor
     from eagleray import autoscaler as autoscaler
     from eagleray import cloudpickle as cloudpickle
+    from eagleray import cross_language as cross_language
     from eagleray import exceptions as exceptions
     from eagleray import experimental as experimental
     from eagleray import internal as internal
@@ -108,6 +109,7 @@ _MODULES = frozenset(
         "actor",
         "autoscaler",
         "cloudpickle",
+        "cross_language",
         "exceptions",
         "experimental",
         "internal",

@@ -373,7 +373,21 @@ class ActorPlacementGroupRemoved(ActorDiedError):
 
 
 class CrossLanguageError(RayError):
-    """A function of another language failed."""
+    """A function of another language failed.
+
+    What ``get`` raises is a ``RayTaskError``, too, whose ``cause`` is this error.
+
+    Attributes:
+        language: The language, ``"go"``.
+        kind: ``"error"`` when the function returned an error, ``"panic"``, or ``"refused"`` when it was not called.
+        message: The text of the error.
+        function: The function or method.
+    """
+
+    language: str = ""
+    kind: str = ""
+    message: str = ""
+    function: str = ""
 
 
 class AuthenticationError(RayError):

@@ -49,7 +49,7 @@ func (s *Store) Pack(ctx context.Context, job ids.Job, e *wire.EnvSpec) error {
 
 // packOnce packs a folder, or waits for whoever does that.
 func (s *Store) packOnce(ctx context.Context, job ids.Job, p *wire.Package) (Hash, error) {
-	k := packing{job, fmt.Sprintf("%q %v %v %q", p.Path, p.Module, p.NoGitignore, p.Excludes)}
+	k := packing{job, fmt.Sprintf("%q %v %v %q%s", p.Path, p.Module, p.NoGitignore, p.Excludes, version(p.Path))}
 	m, first := s.begin(k)
 	if first {
 		m.hash, m.err = s.pack(ctx, job, p)
@@ -61,6 +61,15 @@ func (s *Store) packOnce(ctx context.Context, job ids.Job, p *wire.Package) (Has
 	case <-ctx.Done():
 		return Hash{}, context.Cause(ctx)
 	}
+}
+
+// version tells a file that was replaced from what was packed before: a program that was built again. It is "" for a folder, which is packed once.
+func version(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
 }
 
 // begin reports whether the caller is the first one that wants this folder.

@@ -23,7 +23,10 @@ func relocate(e *wire.EnvSpec, at []string, node uint32) *wire.EnvSpec {
 		if at[i] == "" {
 			continue
 		}
-		if p.Module {
+		if p.Module && p.Path == e.Python { // the Go program of the workers
+			p.Path = filepath.Join(at[i], filepath.Base(p.Path))
+			x.Python = p.Path
+		} else if p.Module {
 			m.modules = append(m.modules, move{filepath.Dir(p.Path), at[i]})
 			p.Path = filepath.Join(at[i], filepath.Base(p.Path))
 		} else {

@@ -24,6 +24,9 @@ func (r *Reader) assign(dst reflect.Value, v any, depth int) error {
 		}
 		return nil
 	}
+	if h, ok := v.(Handle); ok {
+		return r.assignActor(dst, h)
+	}
 	t := dst.Type()
 	switch {
 	case dst.Kind() == reflect.Interface:
@@ -95,6 +98,15 @@ func (r *Reader) assign(dst reflect.Value, v any, depth int) error {
 	return mismatch(describe(v), t)
 }
 
+func (r *Reader) assignActor(dst reflect.Value, h Handle) error {
+	if r.AssignActor != nil {
+		if ok, err := r.AssignActor(dst, h); ok || err != nil {
+			return err
+		}
+	}
+	return mismatch("an actor's handle", dst.Type())
+}
+
 func (r *Reader) assignInterface(dst reflect.Value, v any, depth int) error {
 	if v == nil {
 		dst.SetZero()
@@ -116,7 +128,7 @@ func (r *Reader) refsInside(v *any, depth int) error {
 		return fmt.Errorf("%w: it is nested deeper than %d", ErrType, 2*maxDepth)
 	}
 	switch x := (*v).(type) {
-	case Ref:
+	case Ref, Handle:
 		return r.assign(reflect.ValueOf(v).Elem(), x, depth)
 	case []any:
 		for i := range x {

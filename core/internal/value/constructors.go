@@ -76,6 +76,8 @@ func (u *unpickler) construct(g global, args tuple) (any, error) {
 	case global{refsModule, nextRef}:
 		u.refs++
 		return Ref(u.refs - 1), nil
+	case global{actorModule, importHandle}:
+		return handleOf(args), nil
 	case global{"builtins", "complex"}:
 		if re, im := floatAt(args, 0), floatAt(args, 1); re != nil && im != nil && len(args) == 2 {
 			return complex(*re, *im), nil
@@ -98,6 +100,17 @@ func (u *unpickler) construct(g global, args tuple) (any, error) {
 		return datetime(args)
 	}
 	return nil, nil
+}
+
+// handleOf returns nil for arguments that are not those of an actor's handle.
+func handleOf(args tuple) any {
+	id, ok1 := argument(args, 0).([]byte)
+	token, ok2 := argument(args, 1).(string)
+	meta, ok3 := argument(args, 2).([]byte)
+	if len(args) != 3 || !ok1 || !ok2 || !ok3 {
+		return nil
+	}
+	return Handle{ID: id, Token: token, Meta: meta}
 }
 
 func argument(args tuple, i int) any {

@@ -17,6 +17,8 @@ type Encoded struct {
 	// Refs are the references inside, in the order in which the pickle takes them. When there are
 	// any, the format is one with a table of them, which the caller puts in front of Meta.
 	Refs []ids.Object
+	// Held are the tokens of the actors inside, which the value keeps alive.
+	Held []ids.Object
 }
 
 // Encode returns a value in the form that travels. It shares the memory of arrays and of bytes.
@@ -103,7 +105,7 @@ func encode(walk func(*walker) error, refs References, plain, pickle, withRefs s
 	if err := walk(w); err != nil {
 		return Encoded{}, err
 	}
-	e := Encoded{Format: pickle, Meta: append(p.b, opStop), Bufs: p.bufs, Refs: p.refs}
+	e := Encoded{Format: pickle, Meta: append(p.b, opStop), Bufs: p.bufs, Refs: p.refs, Held: p.held}
 	if len(e.Refs) > 0 {
 		e.Format = withRefs
 	}

@@ -104,3 +104,4 @@ func (p *packed) time(time.Time) error         { return errNeedsPickle }
 func (p *packed) duration(time.Duration) error { return errNeedsPickle }
 func (p *packed) array(store.NDArray) error    { return errNeedsPickle }
 func (p *packed) ref(ids.Object) error         { return errNeedsPickle }
+func (p *packed) actor(*Handle) error          { return errNeedsPickle }

@@ -60,6 +60,8 @@ const (
 	opReadonlyBuffer  = 0x98
 	refsModule        = "eagleray._private.refs"
 	nextRef           = "next_ref"
+	actorModule       = "eagleray.actor"
+	importHandle      = "import_handle"
 	datetimeModule    = "datetime"
 	microsecond       = int64(time.Microsecond)
 	microsecondsInDay = 24 * 60 * 60 * 1000000
@@ -70,6 +72,7 @@ type pickled struct {
 	b    []byte
 	bufs [][]byte
 	refs []ids.Object
+	held []ids.Object // the tokens of actors
 }
 
 func newPickled() *pickled { return &pickled{b: []byte{opProto, 5}} }
@@ -222,5 +225,17 @@ func (p *pickled) array(a store.NDArray) error {
 func (p *pickled) ref(id ids.Object) error {
 	p.refs = append(p.refs, id)
 	p.call(refsModule, nextRef, func() {})
+	return nil
+}
+
+func (p *pickled) actor(h *Handle) error {
+	if h.Held != (ids.Object{}) {
+		p.held = append(p.held, h.Held)
+	}
+	p.call(actorModule, importHandle, func() {
+		_ = p.bytes(h.ID)
+		_ = p.text(h.Token)
+		_ = p.bytes(h.Meta)
+	})
 	return nil
 }

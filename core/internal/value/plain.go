@@ -17,7 +17,7 @@ func (u *unpickler) plain(v any, depth int) (any, error) {
 		return nil, fmt.Errorf("%w: it is nested deeper than %d, or contains itself", store.ErrNotPlain, maxDepth)
 	}
 	switch x := v.(type) {
-	case nil, bool, int64, uint64, *big.Int, float64, complex128, string, []byte, time.Time, time.Duration, Ref:
+	case nil, bool, int64, uint64, *big.Int, float64, complex128, string, []byte, time.Time, time.Duration, Ref, Handle:
 		return v, nil
 	case store.NDArray:
 		return u.r.kept(x), nil

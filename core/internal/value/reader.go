@@ -18,6 +18,8 @@ type Reader struct {
 	Table func(meta []byte) (rest []byte, err error)
 	// Assign sets dst to a reference, and reports whether dst can hold one.
 	Assign func(dst reflect.Value, r Ref) bool
+	// AssignActor sets dst to an actor's handle, and reports whether dst can hold one. Nil: there are no actors.
+	AssignActor func(dst reflect.Value, h Handle) (bool, error)
 }
 
 // kept gives an array what keeps its memory, or memory of its own.

@@ -33,6 +33,15 @@ type sink interface {
 	duration(time.Duration) error
 	array(store.NDArray) error
 	ref(ids.Object) error
+	actor(*Handle) error
+}
+
+// Handle is an actor in a value: its id, what another process needs to count the handle, and what Python keeps of the class.
+type Handle struct {
+	ID    []byte
+	Token string // "": nobody counts handles of this actor
+	Meta  []byte
+	Held  ids.Object // the token's object on the way out; zero where there is none
 }
 
 // errNeedsPickle is returned by the msgpack form for what only a pickle can hold.
@@ -43,6 +52,8 @@ type References struct {
 	Package string // of all types that Object is asked about
 	// Object returns a reference's object. An error says why the value cannot travel.
 	Object func(pointer any) (ids.Object, error)
+	// Actor returns the handle that a pointer is, nil if it is none. Nil: there are no actors.
+	Actor func(pointer any) *Handle
 }
 
 var (

@@ -78,6 +78,11 @@ func (w *walker) special(v reflect.Value, t reflect.Type) (done bool, err error)
 			return true, nil
 		}
 		if t.Elem().PkgPath() == w.refs.Package && w.refs.Object != nil {
+			if w.refs.Actor != nil {
+				if h := w.refs.Actor(v.Interface()); h != nil {
+					return true, w.s.actor(h)
+				}
+			}
 			id, err := w.refs.Object(v.Interface())
 			if err != nil {
 				return true, err

@@ -69,7 +69,7 @@ type Totals struct {
 // binding, to which it comes as a map, and for other nodes (package linkmsg).
 type EnvSpec struct {
 	Key     string            `msgpack:"key"`
-	Python  string            `msgpack:"python"` // interpreter
+	Python  string            `msgpack:"python"` // interpreter, or the Go program of the workers
 	SysPath []string          `msgpack:"sys_path"`
 	Cwd     string            `msgpack:"cwd"`
 	Env     map[string]string `msgpack:"env"`     // set in the worker; variables that libraries read at import included
@@ -79,6 +79,19 @@ type EnvSpec struct {
 
 	Packages []Package `msgpack:"packages"`
 }
+
+// GoWorkerVar is a variable of environments whose workers are processes of a Go program (package core/worker). EnvSpec.Python is the path
+// of that program then.
+const GoWorkerVar = "EAGLERAY_GO_WORKER"
+
+// GoCodePrefix marks the code of a function or actor that a Go worker program has registered: the prefix, then the name.
+const GoCodePrefix = "\x00go:"
+
+// MaxGoName bounds such a name, in bytes.
+const MaxGoName = 1 << 10
+
+// IsGo reports whether the workers of the environment are processes of a Go program.
+func (e *EnvSpec) IsGo() bool { return e.Env[GoWorkerVar] != "" }
 
 // MaxPackages bounds the folders of one environment.
 const MaxPackages = 1024

@@ -132,6 +132,6 @@ func (t *Table) zygoteLate(z *envZygote) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !z.ready {
-		z.Close("importing the modules that workers share took longer than " + ImportLimit.String())
+		z.Close(lateText(z.spec))
 	}
 }

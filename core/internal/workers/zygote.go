@@ -195,7 +195,7 @@ func (o ForkOrder) Close() {
 
 func (z *Zygote) serve(conn *net.UnixConn, gone <-chan string) string {
 	// Orders sent before it is ready wait in its socket.
-	late := time.AfterFunc(ImportLimit, func() { z.events.Late() })
+	late := time.AfterFunc(startLimit(z.spec), func() { z.events.Late() })
 	defer late.Stop()
 	for {
 		select {
@@ -262,7 +262,7 @@ func (z *Zygote) exec(r *Reaper, end int) error {
 	pid, err := z.fork(r, env, []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)})
 	if err != nil {
 		unix.Close(out.r)
-		return fmt.Errorf("start interpreter %s: %w", z.spec.Python, err)
+		return fmt.Errorf("start %s %s: %w", programKind(z.spec), z.spec.Python, err)
 	}
 	return readPipe(out.r, func(b []byte) bool {
 		z.locked(func() { z.tail.add(b) })
@@ -277,7 +277,7 @@ func (z *Zygote) fork(r *Reaper, env []string, files []uintptr) (pid int, err er
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pidfd := -1
-	pid, err = syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule, titleRoom}, &syscall.ProcAttr{
+	pid, err = syscall.ForkExec(z.spec.Python, zygoteArgs(z.spec), &syscall.ProcAttr{
 		Env:   env,
 		Files: files,
 		Dir:   "/", // `python -m` would import what lies in the user's folder
@@ -332,7 +332,7 @@ func (z *Zygote) read(conn *net.UnixConn) string {
 			}
 			// What it wrote last, and its status, are on their way.
 			time.Sleep(20 * time.Millisecond)
-			return "the zygote (the process that forks workers) ended"
+			return endedText(z.spec)
 		}
 		fds := passedFDs(oob[:on])
 		var p zygotePacket

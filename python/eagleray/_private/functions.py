@@ -54,15 +54,23 @@ def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes, Captur
 
 #: What a function of a program in another language is named by: this, then "module:name".
 _PATH = b"\0path:"
+#: What a function or actor of a Go worker program is named by: this, then its name.
+GO_CODE = b"\0go:"
 
 
 def rebuild(blob: bytes) -> Any:
     """The function or class that came as ``blob``: pickled, here or in the object store, or named by its import path.
 
     Raises:
+        TypeError: it is code of another language.
         ImportError: there is no such module.
         AttributeError: the module has no such name.
     """
+    if blob.startswith(GO_CODE):
+        raise TypeError(
+            f"{blob[len(GO_CODE) :].decode(errors='replace')!r} is a function or actor of a Go worker program, and this is "
+            "a Python worker"
+        )
     if not blob.startswith(_PATH):
         return large_code.load(blob) if blob.startswith(large_code.PREFIX) else pickling.loads_plain(blob)
     module, _, name = blob[len(_PATH) :].decode().partition(":")

@@ -52,21 +52,21 @@ class MethodKind:
 
     __slots__ = ("generator", "name", "options", "shape")
 
-    def __init__(self, name: str, options: dict[str, Any], params: list[Param] | None, generator: bool) -> None:
+    def __init__(self, name: str, options: dict[str, Any], params: list[Param] | None, generator: bool | None) -> None:
         self.name: str = name
-        self.generator: bool = generator
+        self.generator: bool | None = generator
         self.options: dict[str, Any] = options
         self.shape: CallShape = CallShape(params)
 
 
 class _AnyMethods(dict[str, MethodKind]):
-    """The methods of an actor that a Go program made. Its class is not known here, so every name counts as a method."""
+    """The methods of an actor that a Go program made, or of one that is written in Go. Its class is not known here, so every name counts as a method."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """Returns a method for every name except special names."""
         found = super().get(name, default)
         if found is None and not name.startswith("__"):
-            found = self[name] = MethodKind(name, {}, None, generator=False)
+            found = self[name] = MethodKind(name, {}, None, generator=None)
         return found
 
 
@@ -78,6 +78,7 @@ class ActorKind:
         "_epoch",
         "_templates",
         "class_name",
+        "foreign",
         "groups",
         "meta",
         "methods",
@@ -101,7 +102,8 @@ class ActorKind:
             name: MethodKind(name, options, params, name in generators)
             for name, (options, params) in found["methods"].items()
         }
-        if not meta:
+        self.foreign: bool = bool(found.get("any"))  # its code is in another language
+        if not meta or self.foreign:
             self.methods = _AnyMethods(self.methods)
         self._epoch = -1
         self._templates: Templates[tuple[Any, ...]] = Templates()
@@ -225,6 +227,12 @@ def describe(
     packed = pack(found)
     _descriptions[cls] = (described, packed)
     return packed
+
+
+def describe_unknown(class_name: str, pending_limit: int, task_retries: int) -> bytes:
+    """Returns the metadata for handles to an actor whose methods only its own program knows."""
+    known = {"name": class_name, "pending": pending_limit, "retries": task_retries, "any": True}
+    return pack({**_UNKNOWN, **known})
 
 
 def constructor_shape(cls: type) -> CallShape:

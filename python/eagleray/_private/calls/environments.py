@@ -135,6 +135,40 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     return made.key
 
 
+def key_of_program(
+    session: Session, runtime_env: Mapping[str, Any] | None, program: str, variables: Mapping[str, str], python: str
+) -> str:
+    """Returns the key of an environment whose workers are processes of another program than the interpreter.
+
+    The daemon is told of it. Other nodes get a copy of the program.
+
+    Args:
+        session: The session.
+        runtime_env: What the environment changes in that of the session.
+        program: The path of the program.
+        variables: What its processes find in their environment, beside what Python workers find there.
+        python: The variable in which they find the interpreter.
+    """
+    name = json.dumps([runtime_env, program, dict(variables)], sort_keys=True, default=repr)
+    known = session.envs.get(name)
+    if known is not None:
+        return known
+    check_runtime_env(runtime_env)
+    base = _derive(session.env, runtime_env or {})
+    spec = {**base.spec, "env": {**base.spec["env"], **variables, python: base.spec["python"]}}
+    spec.update(python=program, preload=[])
+    package = {"Path": program, "Module": True, "Excludes": [], "NoGitignore": True, "Hash": "", "Node": 0}
+    spec["packages"] = [*base.spec.get("packages", ()), package]
+    key = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
+    spec["env"][KEY_VARIABLE] = key
+    try:
+        session.hot.rpc("env_define", pack({**spec, "key": key}), _PACK_TIMEOUT_MS)
+    except HotError as error:
+        raise explain(error) from None
+    session.envs[name] = key
+    return key
+
+
 def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
     """Raises if a ``runtime_env`` cannot be made."""
     for name, value in (runtime_env or {}).items():

@@ -21,12 +21,13 @@ def is_generator(function: Any) -> bool:
     return bool(function.__code__.co_flags & _GENERATORS)
 
 
-def check_returns(num_returns: Any, generator: bool, name: str, stacklevel: int) -> None:
+def check_returns(num_returns: Any, generator: bool | None, name: str, stacklevel: int) -> None:
     """Checks ``num_returns`` where it is written: only generators yield their results one by one.
 
     Args:
         num_returns: What the user wrote.
-        generator: Whether the function or method is a generator function.
+        generator: Whether the function or method is a generator function. None: nobody here knows, so nothing is
+            refused.
         name: What messages call it.
         stacklevel: The user's frame, counted from here.
 
@@ -41,7 +42,7 @@ def check_returns(num_returns: Any, generator: bool, name: str, stacklevel: int)
             DeprecationWarning,
             stacklevel=stacklevel + 1,
         )
-    if not generator:
+    if generator is False:
         raise ValueError(f"num_returns={num_returns!r} needs a generator function, one that yields; {name} is none")
 
 
@@ -67,7 +68,7 @@ class Results(NamedTuple):
         return {"num_returns": self.number} if self.stream is None else {"num_returns": 1, "flow": self.stream}
 
 
-def results_of(options: Mapping[str, Any], generator: bool, *, shared_limit: bool = False) -> Results:
+def results_of(options: Mapping[str, Any], generator: bool | None, *, shared_limit: bool = False) -> Results:
     """Returns how the results of calls with these options travel.
 
     Args:

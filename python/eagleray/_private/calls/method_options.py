@@ -47,6 +47,11 @@ def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> 
         if name == flow.EACH:
             raise ValueError(f"{name} is not an option of a call: write it in the decorator, @method({name}=…)")
     found = dict(options)
+    if kind.foreign and isinstance(found.get("retry_exceptions"), (list, tuple)):
+        raise ValueError(
+            f"retry_exceptions of {kind.class_name}.{method.name} lists classes of Python, and the method is in another "
+            "language: give True, and mark errors that are not to be retried where they are made"
+        )
     if "retry_exceptions" in found:
         found["retry_exceptions"] = retrying.pack_classes(found["retry_exceptions"])
     _check_values(found)
