@@ -180,6 +180,19 @@ func (m *Machine) report(id Node, s resource.Stock) error {
 	return nil
 }
 
+// Label says which labels a node has, that by which all nodes have their ids included. The machine must know the node.
+func (m *Machine) Label(id Node, all map[string]string) {
+	n := m.nodes[id]
+	if n == nil || n.labels != nil && maps.Equal(n.labels, all) {
+		return
+	}
+	n.labels = maps.Clone(all)
+	m.labelled++
+	m.shape++
+	m.grew = true
+	m.decide()
+}
+
 // Relabelled says that nodes may have other labels than before, or that these are known now.
 func (m *Machine) Relabelled() {
 	m.grew, m.judgeGroups = true, true

@@ -2,7 +2,6 @@ package place
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -60,19 +59,6 @@ func (m *Machine) allows(r *ranks, n *node) bool { return r == nil || m.rank(r, 
 // mayAllow reports whether a node has labels that are asked for, as far as its labels are known.
 func (m *Machine) mayAllow(r *ranks, n *node) bool {
 	return r == nil || n.labels == nil || m.rank(r, n) >= 0
-}
-
-// Label says which labels a node has, that by which all nodes have their ids included. The machine must know the node.
-func (m *Machine) Label(id Node, all map[string]string) {
-	n := m.nodes[id]
-	if n == nil || n.labels != nil && maps.Equal(n.labels, all) {
-		return
-	}
-	n.labels = maps.Clone(all)
-	m.labelled++
-	m.shape++
-	m.grew = true
-	m.decide()
 }
 
 // onWrongNodes reports whether the bundles of a placement group that could give one of the needs are known, and are on nodes that are not allowed.
