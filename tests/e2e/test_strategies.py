@@ -210,7 +210,7 @@ def test_ids_that_are_none_are_refused_at_once() -> None:
     for wrong in none:
         with pytest.raises(ValueError, match="ids of nodes have 56 hexadecimal digits"):
             stays.options(scheduling_strategy=Affinity(wrong, soft=False))
-    with pytest.raises(ValueError, match="takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy or"):
+    with pytest.raises(ValueError, match="takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy, a Node"):
         stays.options(scheduling_strategy="PACK")
 
 
