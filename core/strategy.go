@@ -32,8 +32,8 @@ func OnNode(id string, soft bool) Strategy {
 	})
 }
 
-// OnLabels uses nodes whose labels the selector allows: each key must have the value, one of "in(a,b)", none of "!in(a,b)", or not be "!a". When
-// no node can, those of the first alternative are used that some node can have.
+// OnLabels uses nodes whose labels the selector allows: each key must have the value, one of "in(a,b)", none of "!in(a,b)", or not be "!a". The
+// alternatives do instead, in this order, while no node that the selector allows has room.
 func OnLabels(selector map[string]string, alternatives ...map[string]string) Strategy {
 	return placed(func() (string, error) {
 		var all [][]map[string]string

@@ -15,7 +15,7 @@ import (
 // ranks are what a want or an actor asks of labels, with what is known of the nodes.
 type ranks struct {
 	list     labels.Preferences
-	bySlot   []int // the nodes' ranks; notAllowed; or unknown, which is not looked at yet
+	bySlot   []int8 // the nodes' ranks; notAllowed; or unknown, which is not looked at yet
 	labelled uint64
 }
 
@@ -38,7 +38,7 @@ func (m *Machine) rank(r *ranks, n *node) int {
 		return notAllowed
 	}
 	if r.labelled != m.labelled || len(r.bySlot) < len(m.slots) {
-		r.labelled, r.bySlot = m.labelled, make([]int, len(m.slots))
+		r.labelled, r.bySlot = m.labelled, make([]int8, len(m.slots))
 		for i := range r.bySlot {
 			r.bySlot[i] = unknown
 		}
@@ -46,11 +46,11 @@ func (m *Machine) rank(r *ranks, n *node) int {
 	known := &r.bySlot[n.slot]
 	if *known == unknown {
 		rank, ok := r.list.Rank(n.labels)
-		if *known = rank; !ok {
+		if *known = int8(rank); !ok { // at most labels.MaxAlternatives
 			*known = notAllowed
 		}
 	}
-	return *known
+	return int(*known)
 }
 
 // allows reports whether a node has labels that are asked for.
