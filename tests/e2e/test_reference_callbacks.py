@@ -196,6 +196,22 @@ def test_the_size_of_a_value_that_is_not_fetched(ray: Any) -> None:
         ray.experimental.get_local_object_locations(ref)
 
 
+def test_libraries_find_them_at_the_core_worker(ray: Any) -> None:
+    from eagleray._private.outside.worker import global_worker
+
+    got: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    ref = ray.put(bytes(1_000_000))
+    for locate in (
+        global_worker.core_worker.get_local_object_locations,
+        global_worker.core_worker.get_object_locations,
+    ):
+        assert locate([ref])[ref]["object_size"] > 1_000_000
+    assert global_worker.core_worker.add_object_out_of_scope_callback(ref, got.put)
+    wanted = ref.binary()
+    del ref
+    assert got.get(timeout=PATIENCE_S) == wanted
+
+
 def test_a_session_that_ends_calls_those_that_wait_with_an_error(script: Any) -> None:
     done = script(
         """

@@ -124,10 +124,7 @@ class ObjectRefGenerator(Generic[T]):
         Raises:
             ValueError: one of the items is not there. None was taken.
         """
-        from eagleray._private.session.api import wait
-
-        last = self._get_next_ref_n(num_refs)[-1]
-        if not wait([last], timeout=0, fetch_local=False)[0]:
+        if not self._hot.ready(self._get_next_ref_n(num_refs)[-1]):
             raise ValueError(
                 f"_consume_next_ref_n({num_refs}): not all of these items are there. Wait for the last reference that "
                 "_get_next_ref_n() gives"

@@ -39,7 +39,20 @@ def add_object_out_of_scope_callback(object_ref: ObjectRef[Any], callback: Calla
         raise TypeError(f"add_object_out_of_scope_callback() takes an ObjectRef, got {type(object_ref).__name__}")
     from eagleray._private.values import callbacks
 
-    return callbacks.on_gone(object_ref, callback)
+    session = process.require()
+
+    def register(token: int) -> bool:
+        return bool(rpc(session, "object_gone", {"object_ids": [object_ref.binary()], "token": token}))
+
+    try:
+        owned = callbacks.on_gone(object_ref, callback, register)
+    except HotError as error:
+        raise explain(error) from None
+    if not owned:
+        raise ValueError(
+            f"{object_ref!r} is owned by another process: only its owner can register a callback for its end"
+        )
+    return True
 
 
 def _lose(object_refs: ObjectRef[Any] | Sequence[ObjectRef[Any]]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import importlib
 import threading
 from typing import Any
 
@@ -25,6 +26,11 @@ def waits(ray: Any) -> Any:
             self.event.set()
 
     return Gate.remote()
+
+
+def core_worker(ray: Any) -> Any:
+    """The object that libraries use, in the module in which they find it."""
+    return importlib.import_module(f"{ray.__name__}._private.worker").global_worker.core_worker
 
 
 @case
@@ -210,10 +216,7 @@ def readiness_is_awaited(ray: Any) -> None:
 
 @case
 def an_object_goes_out_of_scope(ray: Any) -> None:
-    if ray.__name__ == "ray":
-        register = ray._private.worker.global_worker.core_worker.add_object_out_of_scope_callback
-    else:
-        from eagleray._private.internal_api import add_object_out_of_scope_callback as register
+    register = core_worker(ray).add_object_out_of_scope_callback
     got: list[Any] = []
     first, second = threading.Event(), threading.Event()
 
@@ -233,10 +236,7 @@ def an_object_goes_out_of_scope(ray: Any) -> None:
 
 @case
 def only_the_owner_hears_of_the_end(ray: Any) -> None:
-    if ray.__name__ == "ray":
-        register = ray._private.worker.global_worker.core_worker.add_object_out_of_scope_callback
-    else:
-        from eagleray._private.internal_api import add_object_out_of_scope_callback as register
+    register = core_worker(ray).add_object_out_of_scope_callback
 
     @ray.remote
     class Owner:

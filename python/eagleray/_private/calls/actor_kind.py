@@ -96,7 +96,7 @@ class ActorKind:
         self.task_retries: int = found["retries"]
         self.shared_limit: int = found["shared_limit"]
         self.groups: dict[str, int] = found["groups"]
-        self.unordered: bool = found["unordered"]
+        self.unordered: bool = found.get("unordered", False)  # programs of an older release do not say it
         generators = frozenset(found["generators"])
         self.methods: dict[str, MethodKind] = {
             name: MethodKind(name, options, params, name in generators)

@@ -6,8 +6,11 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TextIO, TypeVar
 
+from eagleray import experimental
+from eagleray._private import internal_api
 from eagleray._private.calls.resources import from_units
 from eagleray._private.context import here
 from eagleray._private.ids import ActorID, ClusterID, JobID, NodeID, PlacementGroupID, TaskID
@@ -175,6 +178,20 @@ class CoreWorker:
     def should_capture_child_tasks_in_placement_group(self) -> bool:
         """Whether what the caller creates runs in its group."""
         return here.captures
+
+    def add_object_out_of_scope_callback(self, object_ref: ObjectRef[Any], callback: Callable[[bytes], None]) -> bool:
+        """Has a callback called with an object's id when no process holds a reference to it any more."""
+        return internal_api.add_object_out_of_scope_callback(object_ref, callback)
+
+    def get_local_object_locations(self, object_refs: Sequence[ObjectRef[Any]]) -> dict[ObjectRef[Any], dict[str, Any]]:
+        """Returns the size of values, and the nodes that have them."""
+        return experimental.get_local_object_locations(object_refs)
+
+    def get_object_locations(
+        self, object_refs: Sequence[ObjectRef[Any]], timeout_ms: int = -1
+    ) -> dict[ObjectRef[Any], dict[str, Any]]:
+        """Returns the size of values, and the nodes that have them."""
+        return experimental.get_object_locations(object_refs, timeout_ms)
 
     def resource_ids(self) -> dict[str, list[tuple[int | str, float]]]:
         """Returns what the task or actor holds: pairs of a device, 0 for what is no device, and how much of it."""

@@ -9,9 +9,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from eagleray._private.calls.control import rpc
 from eagleray._private.hot_error import HotError, explain
-from eagleray._private.state import Session, process
+from eagleray._private.state import Session
 from eagleray._private.values import asynchronous
 from eagleray._private.values.formats import ERRORS
 from eagleray._private.values.serialization import unpack
@@ -120,21 +119,18 @@ def on_ready(ref: Any, callback: Callable[[BaseException | None], None]) -> Call
     return cancel
 
 
-def on_gone(ref: Any, callback: Callable[[bytes], None]) -> bool:
+def on_gone(ref: Any, callback: Callable[[bytes], None], register: Callable[[int], bool]) -> bool:
     """Has ``callback`` called with the id of an object when no process holds a reference to it any more.
 
     Args:
-        ref: A reference to an object that this process owns.
+        ref: A reference to the object.
         callback: What is called.
+        register: Asks the core for a token when that is so. It returns whether this process owns the object.
 
     Returns:
-        False if the object is gone already.
-
-    Raises:
-        ValueError: this process does not own the object.
+        What ``register`` returns; the callback is not called if that is False.
     """
     _check(callback, "add_object_out_of_scope_callback")
-    session = process.require()
     _begin()
     id_bytes = ref.binary()
 
@@ -142,12 +138,10 @@ def on_gone(ref: Any, callback: Callable[[bytes], None]) -> bool:
         _calls.put(lambda: callback(id_bytes))
 
     token, forget = asynchronous.wait_without_ref(_Waiting(callback, fetches=False), call)
+    owned = False
     try:
-        owned = bool(rpc(session, "object_gone", {"object_ids": [id_bytes], "token": token}))
-    except HotError as error:
-        forget()
-        raise explain(error) from None
-    if not owned:
-        forget()
-        raise ValueError(f"{ref!r} is owned by another process: only its owner can register a callback for its end")
-    return True
+        owned = register(token)
+    finally:
+        if not owned:
+            forget()
+    return owned
