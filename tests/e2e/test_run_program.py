@@ -81,9 +81,7 @@ def test_the_end_is_the_program_s(program: str, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_reaches_the_program(tmp_path: Path) -> None:
-    program = (
-        "import time\ntry:\n print('ready', flush=True)\n time.sleep(60)\nexcept KeyboardInterrupt:\n exit(3)"
-    )
+    program = "import time\ntry:\n print('ready', flush=True)\n time.sleep(60)\nexcept KeyboardInterrupt:\n exit(3)"
     words = [*EAGLERAY, "run", "-c", program]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stdout is not None and running.stdout.readline() == "ready\n"
