@@ -67,6 +67,7 @@ check: dev ## formatting, vet, linters and types; the embedded CUDA code against
 	$(PY) -m mypy
 	$(PY) -m basedpyright
 	$(PY) tests/bench/table.py --check
+	$(PY) tests/compat/table.py --check
 
 fmt: ## format the Go and Python sources
 	gofmt -w $(GO_DIRS)
@@ -74,6 +75,7 @@ fmt: ## format the Go and Python sources
 	$(PY) -m ruff format
 
 compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minutes)
+	$(PY) tests/compat/table.py
 	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 
 BENCH ?= --quick

@@ -103,7 +103,9 @@ def _check(options: Mapping[str, Any], kind: str, what: str) -> None:
                 "function return worker.NoRetry(err) for what is not to be retried"
             )
         if name == "max_calls" and value == ON_LEAK:
-            raise ValueError(f"max_calls={ON_LEAK!r} measures the memory of Python workers, and {what} is written in Go")
+            raise ValueError(
+                f"max_calls={ON_LEAK!r} measures the memory of Python workers, and {what} is written in Go"
+            )
         if name == "num_returns" and value == flow.DYNAMIC:
             raise ValueError(f"num_returns='dynamic' is for Python generators: {what} streams with 'streaming'")
     go_worker.check_runtime_env(options.get("runtime_env"))

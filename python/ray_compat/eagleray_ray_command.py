@@ -1,4 +1,4 @@
-"""The command ``ray`` of this distribution: the command ``eagleray`` under Ray's name."""
+"""The command ``ray`` of this distribution: the command ``eagleray`` in Ray's words."""
 
 import sys
 
@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Runs the command; without the package eagleray it says so."""
     try:
-        from eagleray._private import cli
+        from eagleray._private.tools import ray_command
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "eagleray":
             raise
@@ -14,4 +14,4 @@ def main() -> None:
             "ray: this command belongs to the distribution eagleray-ray-compat, and the package eagleray that it needs "
             "is not installed: install eagleray, or run `pip uninstall eagleray-ray-compat` to be rid of it."
         )
-    cli.main()
+    ray_command.main()

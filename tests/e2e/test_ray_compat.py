@@ -164,7 +164,7 @@ def test_real_ray_in_the_same_folder(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", "import ray"], env=env, capture_output=True, text=True, timeout=30)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: Ray itself and eagleray-ray-compat are both installed in " + str(package))
-    assert "pip uninstall ray eagleray-ray-compat" in last
+    assert "Run `pip uninstall eagleray-ray-compat`, then `pip uninstall ray`" in last
 
 
 def test_missing_parts_under_our_own_name() -> None:

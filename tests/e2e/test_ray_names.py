@@ -20,10 +20,6 @@ NAMES = ROOT / "tests" / "compat" / "names.py"
 TABLE = names.load()
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python" / "ray_compat")}
 
-#: Names that libraries use and that are not here yet. The error of each of them says what to do.
-NOT_YET = (
-    *("ray.util.collective", "ray.util.metrics", "ray.util.dask", "ray.job_submission", "ray.experimental.tqdm_ray"),
-)
 #: Public names of Ray whose absence is told of by AttributeError's own words: parts of others' work, and constants.
 PLAIN = (
     *("ray.util.get_node_instance_id", "ray.util.serialization.StandaloneSerializationContext"),
@@ -43,7 +39,7 @@ def found() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", TABLE["outside"])
 def test_name_that_libraries_use(name: str, found: dict[str, str]) -> None:
-    if found[name].startswith("missing") and name.startswith(NOT_YET):
+    if found[name].startswith("missing") and name.startswith(names.NOT_YET):
         pytest.skip("not here yet")
     assert found[name] == TABLE["outside"][name]
 
@@ -52,7 +48,7 @@ def test_name_that_libraries_use(name: str, found: dict[str, str]) -> None:
 def test_public_name(name: str, found: dict[str, str]) -> None:
     if not found[name].startswith("missing"):
         assert found[name] == TABLE["public"][name]
-    elif name not in PLAIN and not name.startswith(NOT_YET):
+    elif name not in PLAIN and not name.startswith(names.NOT_YET):
         assert found[name].startswith("missing: Eagle Ray ") and " has no ray." in found[name], found[name]
 
 

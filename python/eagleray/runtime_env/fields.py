@@ -151,7 +151,8 @@ def _requirements(
         if not isinstance(packages, list):
             raise ValueError(f"{where}['packages'] must be of type list, got: {type(packages)}")
         _check_type(f"{where}['packages']", packages, list)
-        made = {**defaults, **value, "packages": packages}
+        made = {**value, "packages": packages}
+        made.update({name: default for name, default in defaults.items() if name not in value})
     else:
         raise TypeError(f"{where} must be of type str, List[str] or dict, got {type(value)}")
     made["packages"] = _without_repeats(made["packages"])

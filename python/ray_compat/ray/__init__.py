@@ -12,8 +12,9 @@ def _refuse_real_ray() -> None:
     if found:
         raise ImportError(
             f"Ray itself and eagleray-ray-compat are both installed in {__path__[0]} ({found[0]} is Ray's), so "
-            "`import ray` can mean neither. Keep one: run `pip uninstall ray eagleray-ray-compat`, then install ray, "
-            "or eagleray-ray-compat. `eagleray run script.py` runs a program on Eagle Ray beside Ray itself.",
+            "`import ray` can mean neither. Run `pip uninstall eagleray-ray-compat`, then `pip uninstall ray`, remove "
+            "this folder if it is still there, and install the one that you want. `eagleray run script.py` runs a "
+            "program on Eagle Ray beside Ray itself.",
             name=__name__,
         )
 

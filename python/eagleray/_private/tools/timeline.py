@@ -14,7 +14,6 @@ from eagleray._private.session import census
 from eagleray._private.state import process
 from eagleray._private.tools import trace_files
 from eagleray._private.tools.trace_files import Call
-from eagleray.exceptions import RaySystemError
 
 _TIMEOUT = 30.0
 #: Bytes that are read of a file of spans that programs have marked.
@@ -52,13 +51,13 @@ def timeline(filename: str | None = None) -> list[dict[str, Any]] | None:
         The events; None if they were written.
 
     Raises:
-        RaySystemError: there is no session, or calls are not recorded.
+        RuntimeError: there is no session, or calls are not recorded.
     """
     if process.session is None:
-        raise RaySystemError("Eagle Ray has not been started yet: timeline() shows a session, which init() starts")
+        raise RuntimeError("Eagle Ray has not been started yet: timeline() shows a session, which init() starts")
     folder = tracing.FOLDER
     if folder is None:
-        raise RaySystemError(
+        raise RuntimeError(
             "timeline() needs calls to be recorded, and they are not: set EAGLERAY_TRACE to a folder before the "
             "program starts, as `EAGLERAY_TRACE=/tmp/trace python program.py`"
         )
