@@ -211,6 +211,25 @@ static int buffer_get(PyObject *self, Py_buffer *v, int flags) {
 
 static Py_ssize_t buffer_len(PyObject *self) { return ((Buffer *)self)->n; }
 
+static PyObject *buffer_bytes(PyObject *self, PyObject *none) {
+  return PyBytes_FromStringAndSize(((Buffer *)self)->p, ((Buffer *)self)->n);
+}
+
+static PyMethodDef buffer_methods[] = {
+    {"tobytes", buffer_bytes, METH_NOARGS, "Returns a copy of the memory."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *buffer_nbytes(PyObject *self, void *closure) { return PyLong_FromSsize_t(((Buffer *)self)->n); }
+
+static PyObject *buffer_readonly(PyObject *self, void *closure) { Py_RETURN_TRUE; }
+
+static PyGetSetDef buffer_fields[] = {
+    {"nbytes", buffer_nbytes, NULL, "The length in bytes.", NULL},
+    {"readonly", buffer_readonly, NULL, "Always True.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyBufferProcs buffer_procs = {.bf_getbuffer = buffer_get};
 static PySequenceMethods buffer_seq = {.sq_length = buffer_len};
 
@@ -222,6 +241,8 @@ static PyTypeObject BufferType = {
     .tp_dealloc = buffer_dealloc,
     .tp_as_buffer = &buffer_procs,
     .tp_as_sequence = &buffer_seq,
+    .tp_methods = buffer_methods,
+    .tp_getset = buffer_fields,
 };
 
 // hot_new_buffer makes a view of memory under a pin or a view, which it takes over. Without either it copies the memory.

@@ -66,7 +66,9 @@ class RayTaskError(RayError):
         return self.proctitle + (f" ({', '.join(where)})" if where else "")
 
     def __str__(self) -> str:
-        return f"{RayTaskError._headline(self)}\n{self.traceback_str.rstrip()}"
+        # As under Ray, the headline stands in place of the traceback's first line.
+        text = self.traceback_str.rstrip().removeprefix("Traceback (most recent call last):\n")
+        return f"{RayTaskError._headline(self)}\n{text}"
 
 
 class TaskCancelledError(RayError):

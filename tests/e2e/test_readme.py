@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """The programs of the README and of some guides run as printed, each by itself, and print what their comments say."""
+=======
+"""The programs of the README and of three guides run as printed, each by itself, and print what their comments say."""
+>>>>>>> ddc57404 (Behaviour compared with Ray in 230 more programs; values are refused with pickle's own class of error, results before one that cannot travel are good; a page about values)
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 #: What users of a part of the package install themselves.
 OPTIONAL = {"joblib"}
+<<<<<<< HEAD
 DOCUMENTS = (
     "README.md",
     "docs/actors.md",
@@ -21,6 +26,9 @@ DOCUMENTS = (
     "docs/util.md",
 )
 RUN = "from eagleray._private.cli import main; main()"
+=======
+DOCUMENTS = ("README.md", "docs/placement-groups.md", "docs/util.md", "docs/values.md")
+>>>>>>> ddc57404 (Behaviour compared with Ray in 230 more programs; values are refused with pickle's own class of error, results before one that cannot travel are good; a page about values)
 BLOCKS = [
     block
     for document in DOCUMENTS

@@ -182,7 +182,9 @@ def from_binary(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:
 
 def bare_ref(id_bytes: bytes) -> ObjectRef[Any]:
     """A reference that only names an object: it does not keep it alive."""
-    if not isinstance(id_bytes, bytes) or len(id_bytes) != _SIZE:
+    if not isinstance(id_bytes, bytes):
+        raise TypeError(f"an ObjectRef's id is bytes, got {type(id_bytes).__name__}: {id_bytes!r}")
+    if len(id_bytes) != _SIZE:
         raise ValueError(f"an ObjectRef's id has {_SIZE} bytes, got {id_bytes!r}")
     ref: ObjectRef[Any] = native.hot().ref_bare(id_bytes)
     return ref

@@ -262,12 +262,14 @@ def raise_unserializable(value: Any, what: str, problem: Exception) -> NoReturn:
             is raised as it is, with a note where Python has notes.
 
     Raises:
-        TypeError: in all other cases, except for errors of eagleray.kernels about its arrays.
+        TypeError, AttributeError, PicklingError: in all other cases, as pickle raised it, except for errors of
+            eagleray.kernels about its arrays. A value that is nested too deeply is a PicklingError.
     """
     text = describe_failure(value, what, problem)
     ours = type(problem).__module__ == "eagleray.kernels.errors"
     if not ours and isinstance(problem, (TypeError, pickle.PicklingError, AttributeError, RecursionError, ImportError)):
-        raise TypeError(text) from problem
+        same = (kind for kind in (TypeError, AttributeError) if isinstance(problem, kind))
+        raise next(same, pickle.PicklingError)(text) from problem
     note = getattr(problem, "add_note", None)  # from Python 3.11 on
     if note is not None:
         note(text)

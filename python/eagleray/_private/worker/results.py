@@ -66,13 +66,10 @@ def encode_results(value: Any, num_returns: int, name: str, args_fmt: int = ARGS
     count = len(value)
     if count != num_returns:
         raise ValueError(f"Task returned {count} objects, but num_returns={num_returns}.")
-    results: list[Encoded] = []
-    for item in value:
-        try:
-            results.append(encode(item))
-        except Exception as problem:
-            raise_unserializable(item, f"result {len(results)} of {name}", problem)
-    return tuple(results)
+    try:
+        return tuple([encode(item) for item in value])
+    except Exception:
+        return _encode_stream(value, num_returns, name)
 
 
 def _encode_result(value: Any, what: str) -> Encoded:
@@ -83,7 +80,7 @@ def _encode_result(value: Any, what: str) -> Encoded:
 
 
 def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:
-    """Results that a generator yields one by one: those before an exception stay good."""
+    """Results one by one, of a generator for instance: those before an exception stay good."""
     results: list[Encoded] = []
     problem: BaseException | None = None
     try:
