@@ -16,6 +16,7 @@ DOCUMENTS = (
     "README.md",
     "docs/actors.md",
     "docs/labels.md",
+    "docs/metrics.md",
     "docs/placement-groups.md",
     "docs/ray-programs.md",
     "docs/util.md",
@@ -40,7 +41,7 @@ def test_what_they_import_is_installed_with_the_package() -> None:
     assert "numpy" in imported and imported <= installed | OPTIONAL | {"ray"}
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: (re.findall(r"def (\w+)", block) or [None])[0])
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: (re.findall(r"(?:def|class) (\w+)", block) or [None])[0])
 def test_block_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(block)

@@ -47,7 +47,6 @@ _PARTS = {
     "util.debugpy": ("the debugger", "run the function in the driver to debug it"),
     "util.horovod": ("Horovod on Ray", "run the workers as actors, or use Ray itself"),
     "util.lightgbm": ("LightGBM on Ray", "train in an actor, or use Ray itself"),
-    "util.metrics": ("metrics", "print or log the numbers instead, or use Ray itself"),
     "util.rpdb": ("the debugger", "run the function in the driver to debug it"),
     "util.spark": ("Ray on Spark", "use Ray itself"),
     "util.tracing": ("tracing with OpenTelemetry", "set EAGLERAY_TRACE and use `eagleray trace-report` instead"),

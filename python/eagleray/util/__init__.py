@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eagleray.util import iter as iter
     from eagleray.util import iter_metrics as iter_metrics
     from eagleray.util import joblib as joblib
+    from eagleray.util import metrics as metrics
     from eagleray.util import multiprocessing as multiprocessing
     from eagleray.util import queue as queue
     from eagleray.util import scheduling_strategies as scheduling_strategies
@@ -76,6 +77,7 @@ _MODULES = frozenset(
         "iter",
         "iter_metrics",
         "joblib",
+        "metrics",
         "multiprocessing",
         "queue",
         "scheduling_strategies",
