@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: What users of a part of the package install themselves.
-OPTIONAL = {"joblib"}
+OPTIONAL = {"dask", "joblib"}
 DOCUMENTS = (
     "README.md",
     "docs/actors.md",
