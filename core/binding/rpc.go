@@ -48,8 +48,9 @@ type args struct {
 	Use       bool   `msgpack:"use"`
 	Head      bool   `msgpack:"head"`
 
-	ObjectIDs [][]byte `msgpack:"object_ids"`
-	Token     uint64   `msgpack:"token"`
+	ObjectIDs [][]byte      `msgpack:"object_ids"`
+	Token     uint64        `msgpack:"token"`
+	Metrics   []wire.Metric `msgpack:"metrics"`
 
 	// Of placement groups.
 	GroupID  []byte        `msgpack:"group_id"`
@@ -156,6 +157,11 @@ var methods = map[string]func(*caller, *args) (any, error){
 		var found wire.Census
 		err := k.call(wire.TCensus, wire.CensusAsk{Limit: a.Limit, TimeoutMs: a.TimeoutMs, Objects: a.Objects, Tasks: a.Tasks, Head: a.Head}, &found)
 		return &found, err
+	},
+	"metrics": func(k *caller, a *args) (any, error) {
+		var taken wire.MetricsTaken
+		err := k.call(wire.TMetrics, wire.MetricsReport{Metrics: a.Metrics}, &taken)
+		return map[string]any{"off": taken.Off, "refused": taken.Refused, "why": taken.Why}, err
 	},
 	"footprint": func(k *caller, a *args) (any, error) {
 		if a.Here {

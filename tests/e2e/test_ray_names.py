@@ -22,10 +22,8 @@ ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python" / "ray_compat")}
 
 #: Public names of Ray whose absence is told of by AttributeError's own words: parts of others' work, and constants.
 PLAIN = (
-    *("ray.util.get_node_instance_id", "ray.util.serialization.StandaloneSerializationContext"),
-    *("ray.util.state.StateApiClient", "ray.util.state.get_log", "ray.util.state.list_cluster_events"),
-    *("ray.util.state.list_logs", "ray.util.actor_group.ActorConfig", "ray.util.debug.Suspect"),
-    "ray.util.placement_group.validate_placement_group",
+    *("ray.util.serialization.StandaloneSerializationContext", "ray.util.actor_group.ActorConfig"),
+    *("ray.util.debug.Suspect", "ray.util.placement_group.validate_placement_group"),
 )
 
 

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """The programs of the README and of some guides run as printed, each by itself, and print what their comments say."""
-=======
-"""The programs of the README and of three guides run as printed, each by itself, and print what their comments say."""
->>>>>>> ddc57404 (Behaviour compared with Ray in 230 more programs; values are refused with pickle's own class of error, results before one that cannot travel are good; a page about values)
 
 from __future__ import annotations
 
@@ -15,20 +11,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: What users of a part of the package install themselves.
-OPTIONAL = {"joblib"}
-<<<<<<< HEAD
+OPTIONAL = {"dask", "joblib"}
 DOCUMENTS = (
     "README.md",
     "docs/actors.md",
     "docs/labels.md",
+    "docs/metrics.md",
     "docs/placement-groups.md",
     "docs/ray-programs.md",
     "docs/util.md",
+    "docs/values.md",
 )
 RUN = "from eagleray._private.cli import main; main()"
-=======
-DOCUMENTS = ("README.md", "docs/placement-groups.md", "docs/util.md", "docs/values.md")
->>>>>>> ddc57404 (Behaviour compared with Ray in 230 more programs; values are refused with pickle's own class of error, results before one that cannot travel are good; a page about values)
 BLOCKS = [
     block
     for document in DOCUMENTS
@@ -48,7 +42,7 @@ def test_what_they_import_is_installed_with_the_package() -> None:
     assert "numpy" in imported and imported <= installed | OPTIONAL | {"ray"}
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: (re.findall(r"def (\w+)", block) or [None])[0])
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: (re.findall(r"(?:def|class) (\w+)", block) or [None])[0])
 def test_block_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(block)

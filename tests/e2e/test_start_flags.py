@@ -167,7 +167,7 @@ def test_a_head_under_kuberay_starts_and_says_in_one_line_what_has_no_effect(com
     # What the operator passes to a head, and what manifests add.
     flags = (
         "--head --block --dashboard-agent-listen-port=0 --dashboard-host=0.0.0.0 --memory=1000000000"
-        " --metrics-export-port=8080 --num-cpus=1 --no-monitor --object-store-memory=100000000"
+        " --metrics-export-port=0 --num-cpus=1 --no-monitor --object-store-memory=100000000"
         " --include-dashboard=true --log-color=false --disable-usage-stats"
     )
     child = subprocess.Popen(
@@ -188,7 +188,7 @@ def test_a_head_under_kuberay_starts_and_says_in_one_line_what_has_no_effect(com
     assert said == (
         "eagleray: start: flags that have no effect here: "
         "--include-dashboard (there is no dashboard: "
-        "`eagleray status` and `eagleray list` show what runs); --metrics-export-port (no metrics are exported); "
+        "`eagleray status` and `eagleray list` show what runs); "
         "--no-monitor (there is no autoscaler); --disable-usage-stats (usage statistics are never collected)\n"
     )
     assert "Eagle Ray runs on this machine" in printed and "--no-monitor" not in printed + rest[0]

@@ -11,6 +11,11 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
+// Here returns what this node alone knows: its processes may take so long to answer.
+func (c *Census) Here(ctx context.Context, q *wire.CensusAsk, patience time.Duration) *wire.NodeCensus {
+	return c.here(ctx, q, maxRows, patience)
+}
+
 // here returns the census of this node, which has about so many rows. Its processes are all asked at the same time.
 func (c *Census) here(ctx context.Context, q *wire.CensusAsk, rows int, patience time.Duration) *wire.NodeCensus {
 	out := &wire.NodeCensus{NodeID: c.o.Self[:]}

@@ -29,6 +29,13 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	insecure := flags["--insecure"] != ""
 	m := &nodeprocess.MemberConfig{Insecure: insecure, Listen: net.JoinHostPort(host, orZero(flags["--node-manager-port"]))}
 	m.Web = webAt(flags, host, "--dashboard-agent-listen-port", agentPort)
+	if flags["--metrics-export-port"] != "" {
+		metricsHost := host
+		if insecure { // the token would travel in the open
+			metricsHost = "127.0.0.1"
+		}
+		m.Metrics = webAt(flags, metricsHost, "--metrics-export-port", 0)
+	}
 	n.Node = c
 	n.Node.Member = m
 	timeout, err := nodeTimeout(c.System, flags["--head"] != "")

@@ -8,7 +8,6 @@ const (
 	noWorkerPort = "workers listen at no network port"
 	noClients    = "programs on other machines cannot connect yet"
 	noDashboard  = "there is no dashboard: `eagleray status` and `eagleray list` show what runs"
-	noMetrics    = "no metrics are exported"
 	noAutoscaler = "there is no autoscaler"
 	noRedis      = "the cluster keeps its state itself, without Redis"
 	noWorkflows  = "there are no workflows that would be stored"
@@ -46,6 +45,7 @@ var startOptions = append([]option{
 	{name: "--dashboard-host", value: "HOST", about: "with --head: where the head says over HTTP whether it is well (default: 127.0.0.1)"},
 	{name: "--dashboard-port", value: "PORT", about: "with --head: the port of that (default: 8265, unless it is taken)", check: port},
 	{name: "--dashboard-agent-listen-port", value: "PORT", about: "where the node says over HTTP whether it is well (default: 52365, unless it is taken)", check: port},
+	{name: "--metrics-export-port", value: "PORT", about: "where the node shows its metrics to Prometheus, which needs the token (default: nowhere)", check: port},
 	{name: "--token-file", value: "FILE", about: "the cluster's secret (default: $EAGLERAY_TOKEN_FILE, $RAY_AUTH_TOKEN, the one that --head writes)"},
 	{name: "--insecure", about: "no encryption between nodes; the token is still needed"},
 	{name: stateFlag, value: "DIR", about: "with --head: where the cluster's state is kept (default: $RAY_gcs_storage_path, else the session)", check: someFolder},
@@ -63,7 +63,6 @@ var startOptions = append([]option{
 	{name: "--dashboard-grpc-port", value: "PORT", check: port, unused: noDashboard},
 	{name: "--dashboard-agent-grpc-port", value: "PORT", check: port, unused: noDashboard},
 	{name: "--proxy-server-url", value: "URL", unused: noDashboard},
-	{name: "--metrics-export-port", value: "PORT", check: port, unused: noMetrics},
 	{name: "--autoscaling-config", value: "FILE", unused: noAutoscaler},
 	{name: "--no-monitor", unused: noAutoscaler},
 	{name: "--redis-username", value: "TEXT", unused: noRedis},

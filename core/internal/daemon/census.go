@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"slices"
 	"time"
 
@@ -51,6 +52,25 @@ func (d *Daemon) answerClusterInfo(ctx context.Context, _ *client, m *wire.Messa
 	info, err := d.census.Info(ctx, d.head, &q)
 	info.Totals = d.totals()
 	return info, err
+}
+
+// Use implements metrics.Node.
+func (d *Daemon) Use() wire.NodeUse { return counted{d}.Use() }
+
+// Here implements metrics.Node.
+func (d *Daemon) Here(ctx context.Context, q *wire.CensusAsk, patience time.Duration) *wire.NodeCensus {
+	return d.census.Here(ctx, q, patience)
+}
+
+// takeMetrics serves TMetrics. A report may be read when its process has left already.
+func (d *Daemon) takeMetrics(c *client, m *wire.Message) error {
+	err := d.o.Metrics.Serve(uint64(c.id), hex.EncodeToString(c.self[:]), m)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.gone {
+		d.o.Metrics.Gone(uint64(c.id))
+	}
+	return err
 }
 
 // headState serves THeadState.

@@ -20,6 +20,7 @@ func (d *Daemon) dropClient(c *client) {
 	delete(d.clients, c.id)
 	c.pending.End()
 	c.keys.End()
+	d.o.Metrics.Gone(uint64(c.id))
 	go c.peer.Close()
 	if c.role == wire.RoleCLI {
 		return

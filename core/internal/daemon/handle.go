@@ -50,6 +50,7 @@ var requests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message) error{
 	wire.TGPUWatch:  inBackground((*Daemon).answerGPUWatch),
 	wire.TGPUUsed:   inBackground((*Daemon).answerGPUHeld),
 	wire.THeadState: (*Daemon).headState,
+	wire.TMetrics:   (*Daemon).takeMetrics,
 	wire.TShutdown:  (*Daemon).shutDown,
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/groups"
+	"github.com/eagleray/eagleray/core/internal/metrics"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
@@ -67,6 +68,8 @@ type Options struct {
 	MostMemory func() int64
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
+	// Metrics takes what programs count and measure. It may be nil.
+	Metrics *metrics.Registry
 	// Bundles takes what becomes of orders to set bundles of placement groups aside.
 	Bundles groups.Answers
 	// HeadPatience is how long a want that Cluster should decide waits although this node has room for it; 0: sched.HeadPatience.

@@ -26,6 +26,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/trust"
+	"github.com/eagleray/eagleray/core/internal/web"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -243,7 +244,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		stop()
 		<-ruled
 	}()
-	health, err := c.Web.Serve(map[string]func() error{"/api/gcs_healthz": state.Err}, keys.Tokens, log)
+	health, err := c.Web.Serve(web.Options{Open: map[string]func() error{"/api/gcs_healthz": state.Err}, Tokens: keys.Tokens}, log)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,8 @@ type Config struct {
 	NodeName          string             `json:"node_name,omitempty"` // absent: its address, as in Ray
 	Python            string             `json:"python,omitempty"`
 	ParentPid         int                `json:"parent_pid,omitempty"`
-	Member            *MemberConfig      `json:"member,omitempty"` // absent: this daemon is its whole cluster
+	MetricsPort       *int               `json:"metrics_port,omitempty"` // of a daemon without other nodes, at 127.0.0.1; absent: metrics are not kept
+	Member            *MemberConfig      `json:"member,omitempty"`       // absent: this daemon is its whole cluster
 	spillConfig
 }
 
@@ -42,7 +43,8 @@ type MemberConfig struct {
 	Listen   string              `json:"listen"`           // HOST:PORT for other nodes; port 0: a free one
 	Insecure bool                `json:"insecure,omitempty"`
 	Token    process.TokenSource `json:"token"`
-	Web      *process.WebConfig  `json:"web,omitempty"` // nil: nothing is served over HTTP
+	Web      *process.WebConfig  `json:"web,omitempty"`     // nil: nothing is served over HTTP
+	Metrics  *process.WebConfig  `json:"metrics,omitempty"` // nil: metrics are not kept
 }
 
 // Shares of the machine's memory, as in Ray.

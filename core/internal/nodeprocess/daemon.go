@@ -19,6 +19,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/groups"
 	"github.com/eagleray/eagleray/core/internal/head"
+	"github.com/eagleray/eagleray/core/internal/metrics"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
@@ -93,10 +94,20 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 	}()
 	local := &groups.Local{Node: o.Node, Labels: o.Labels}
 	o.Bundles = local
+	if c.MetricsPort != nil {
+		o.Metrics = metrics.New()
+	}
 	d, lock, err := openDaemon(o)
 	if err != nil {
 		return err
 	}
+	shown, err := serveOwnMetrics(&c, d, &o, release)
+	if err != nil {
+		d.Close(false)
+		lock.Close()
+		return err
+	}
+	defer shown.Close()
 	local.Event = d.Event
 	d.Serve()
 	parent.Ready(d.SendStore)

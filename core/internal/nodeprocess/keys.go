@@ -139,9 +139,16 @@ func (m *member) asker() *join.Client {
 	asks := *m.asks
 	asks.Heads = m.heads.everywhere()
 	if t, err := m.conf.Token.Read(); err == nil {
+		m.token.Store(&t)
 		asks.Token = t
 	}
 	return &asks
+}
+
+// webTokens returns the token that counts for what this node serves over HTTP: the one that its machine has, as it was read last. That is read when a head asks
+// for a renewal, as each head does when the token is replaced.
+func (m *member) webTokens() []pki.Token {
+	return []pki.Token{*m.token.Load()}
 }
 
 // headConnected notes the control stream of a new session with a head.
@@ -173,6 +180,7 @@ func (m *member) renewOver(ctx context.Context, p *wire.Peer, asked uint64, keys
 	if t, err := m.conf.Token.Read(); err != nil {
 		m.log.Warn("this machine has no token that can be read, so the node could not join again after its next start", "error", err)
 	} else {
+		m.token.Store(&t)
 		q.Tag = t.Tag(linkmsg.TagText(m.identity.String()))
 	}
 	body, err := linkmsg.Encode("a renewal", &q)

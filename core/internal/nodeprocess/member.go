@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -49,6 +50,8 @@ type member struct {
 	warning  string         // that the head is of another release; empty: it is of the same
 	daemon   *daemon.Daemon // set by connect, before there are connections
 
+	token atomic.Pointer[pki.Token] // that this machine has, as it was read last
+
 	mu    sync.Mutex
 	nodes map[uint32]record.Node // of the cluster, as the head has told
 	dead  string                 // why the cluster has declared this node dead; empty: it has not
@@ -83,6 +86,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	}
 	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, warning: got.Warning, listener: listener,
 		nodes: map[uint32]record.Node{}, gone: map[uint32]bool{}, rekey: make(chan rekeying, 2*linkmsg.MaxHeads), headPeers: map[uint32]*wire.Peer{}}
+	m.token.Store(&token)
 	m.heads, m.session = newHeadList(c.Socket, c.Heads, got.Heads), o.SessionDir
 	if m.keys = got.Keys; got.Keys != nil {
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return m.renew(ctx, got.Keys) })

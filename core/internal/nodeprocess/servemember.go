@@ -10,7 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/metrics"
 	"github.com/eagleray/eagleray/core/internal/process"
+	"github.com/eagleray/eagleray/core/internal/web"
 )
 
 // serveMember is the process of a node whose head is another process. It joins and registers first, and serves processes of this
@@ -32,6 +34,9 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 		return err
 	}
 	defer m.close()
+	if c.Member.Metrics != nil {
+		o.Metrics = metrics.New()
+	}
 	d, lock, err := openDaemon(o)
 	if err != nil {
 		return err
@@ -47,12 +52,18 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 	}
 	d.SetHead(m.head)
 	d.Serve()
-	health, err := c.Member.Web.Serve(m.health(d), nil, o.Log)
+	health, err := c.Member.Web.Serve(web.Options{Open: m.health(d)}, o.Log)
 	if err != nil {
 		m.withdraw()
 		return err
 	}
 	defer health.Close()
+	shown, err := m.serveMetrics(d, &o, release)
+	if err != nil {
+		m.withdraw()
+		return err
+	}
+	defer shown.Close()
 	said, err := json.Marshal(Said{Node: o.Node.String(), Number: o.Number, Warnings: m.warnings(ctx, self)})
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/web"
 )
 
@@ -20,9 +19,9 @@ type WebConfig struct {
 	Given  bool   `json:"given,omitempty"` // the flag was given: then a port that is taken is an error
 }
 
-// Serve serves HTTP. A port that is taken and that nobody has asked for is left out, because several nodes may stand on one machine. Without a
-// configuration nothing is served, and the server is nil. Tokens may be nil, because nothing that is served so far needs one (web.Options.Closed).
-func (c *WebConfig) Serve(open map[string]func() error, tokens func() []pki.Token, log *slog.Logger) (*web.Server, error) {
+// Serve serves HTTP, without the fields Hosts and Log of the options. A port that is taken and that nobody has asked for is left out, because several nodes
+// may stand on one machine. Without a configuration nothing is served, and the server is nil.
+func (c *WebConfig) Serve(o web.Options, log *slog.Logger) (*web.Server, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -34,10 +33,15 @@ func (c *WebConfig) Serve(open map[string]func() error, tokens func() []pki.Toke
 	if errors.Is(err, unix.EADDRINUSE) {
 		_, err = Listen(c.Listen, false, c.Flag) // it says who has the port
 	}
+	if err == nil && o.NoToken && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		l.Close()
+		err = fmt.Errorf("%s is no loopback address, and nobody would need a token there", l.Addr())
+	}
 	if err != nil {
 		return nil, NewBadConfig(fmt.Errorf("%s: %w", c.Flag, err))
 	}
 	log.Info("serving HTTP", "address", l.Addr().String())
 	host, _, _ := net.SplitHostPort(c.Listen)
-	return web.Serve(l, web.Options{Open: open, Tokens: tokens, Hosts: []string{strings.Trim(host, "[]")}, Log: log}), nil
+	o.Hosts, o.Log = []string{strings.Trim(host, "[]")}, log
+	return web.Serve(l, o), nil
 }

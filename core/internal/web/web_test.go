@@ -257,3 +257,24 @@ func TestBodies_AreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A server without a token makes all other checks.
+func TestNoToken_OtherChecksAreMade(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "figures") })
+	server := Serve(l, Options{Closed: closed, NoToken: true, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(server.Close)
+	s := &served{address: l.Addr().String()}
+	if status, body, _ := s.ask(t, "GET", "/", ""); status != 200 || body != "figures" {
+		t.Errorf("%d %q", status, body)
+	}
+	if status, _, _ := s.ask(t, "GET", "/", "", "Origin: http://evil.example"); status != http.StatusForbidden {
+		t.Errorf("a page of another site: %d", status)
+	}
+	if status, _, _ := s.ask(t, "GET", "/", "", "Host: evil.example"); status != http.StatusMisdirectedRequest {
+		t.Errorf("another host: %d", status)
+	}
+}

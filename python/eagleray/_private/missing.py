@@ -42,12 +42,10 @@ _PARTS = {
     "util.connect": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "util.disconnect": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "util.accelerators.tpu": ("helpers for slices of TPUs", "ask for resources={'TPU': n} instead, or use Ray itself"),
-    "util.collective": ("collective communication", "use torch.distributed inside actors instead, or use Ray itself"),
-    "util.dask": ("the scheduler for Dask", "submit tasks instead, or use Ray itself"),
     "util.debugpy": ("the debugger", "run the function in the driver to debug it"),
     "util.horovod": ("Horovod on Ray", "run the workers as actors, or use Ray itself"),
     "util.lightgbm": ("LightGBM on Ray", "train in an actor, or use Ray itself"),
-    "util.metrics": ("metrics", "print or log the numbers instead, or use Ray itself"),
+    "util.check_open_ports": ("a check of ports from outside", "ask your network's own tools which ports are open"),
     "util.rpdb": ("the debugger", "run the function in the driver to debug it"),
     "util.spark": ("Ray on Spark", "use Ray itself"),
     "util.tracing": ("tracing with OpenTelemetry", "set EAGLERAY_TRACE and use `eagleray trace-report` instead"),
@@ -62,7 +60,7 @@ _PARTS |= {
         *("deregister_nixl_memory", "register_nixl_memory_pool", "register_tensor_transport", "set_nixl_cuda_stream"),
         *("set_resource", "set_target_device_for_ref", "wait_tensor_freed", "rdt", "sandbox"),
         *("array", "channel", "collective", "dynamic_resources", "get_local_object_locations", "internal_kv"),
-        *("packaging", "queue", "shuffle", "tqdm_ray"),
+        *("packaging", "queue", "shuffle"),
     )
 }
 _PARTS |= {

@@ -46,6 +46,7 @@ class Session:
     __slots__ = (
         *("role", "hot", "env", "node_id", "worker_id", "job_id", "namespace", "session_dir", "totals"),
         *("can_grow", "wait", "addr", "node_addr", "daemon_pid", "on_close", "pinned", "envs", "templates"),
+        "metrics_port",
     )
 
     def __init__(self, role: str, hot: Any, answer: Mapping[str, Any], env: EnvBase) -> None:
@@ -66,6 +67,7 @@ class Session:
         self.on_close: list[Callable[[], None]] = []
         self.pinned: list[Any] = []  # references that user code pickled by hand
         self.envs: dict[str, str] = {}  # runtime environment as JSON → its key
+        self.metrics_port: int | None = None  # that init() has given
         self.templates: Any = None  # of tasks, by what they have in common, packed; made at the first
 
 

@@ -1,4 +1,4 @@
-"""What Ray calls experimental: where objects lie."""
+"""What Ray calls experimental: where objects lie, and progress bars (``tqdm_ray``)."""
 
 from __future__ import annotations
 

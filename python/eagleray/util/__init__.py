@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from eagleray.util import actor_pool as actor_pool
     from eagleray.util import check_serialize as check_serialize
     from eagleray.util import client as client
+    from eagleray.util import collective as collective
+    from eagleray.util import dask as dask
     from eagleray.util import debug as debug
     from eagleray.util import helpers as helpers
     from eagleray.util import iter as iter
     from eagleray.util import iter_metrics as iter_metrics
     from eagleray.util import joblib as joblib
+    from eagleray.util import metrics as metrics
     from eagleray.util import multiprocessing as multiprocessing
     from eagleray.util import queue as queue
     from eagleray.util import scheduling_strategies as scheduling_strategies
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from eagleray.util.debug import enable_periodic_logging as enable_periodic_logging
     from eagleray.util.debug import log_once as log_once
     from eagleray.util.inspection import deregister_serializer as deregister_serializer
+    from eagleray.util.inspection import get_node_instance_id as get_node_instance_id
     from eagleray.util.inspection import get_node_ip_address as get_node_ip_address
     from eagleray.util.inspection import inspect_serializability as inspect_serializability
     from eagleray.util.inspection import list_named_actors as list_named_actors
@@ -52,6 +56,7 @@ _NAMES = {
     "disable_log_once_globally": "debug",
     "enable_periodic_logging": "debug",
     "get_current_placement_group": "placement_group",
+    "get_node_instance_id": "inspection",
     "get_node_ip_address": "inspection",
     "get_placement_group": "placement_group",
     "inspect_serializability": "inspection",
@@ -71,11 +76,14 @@ _MODULES = frozenset(
         "annotations",
         "check_serialize",
         "client",
+        "collective",
+        "dask",
         "debug",
         "helpers",
         "iter",
         "iter_metrics",
         "joblib",
+        "metrics",
         "multiprocessing",
         "queue",
         "scheduling_strategies",

@@ -95,6 +95,17 @@ def list_named_actors(all_namespaces: bool = False) -> list[Any]:
     return [{"name": row["name"], "namespace": row["namespace"]} for row in rows]
 
 
+def get_node_instance_id() -> str:
+    """The id that a cloud has given to this node's machine, as whoever starts the node says it in a variable.
+
+    Returns:
+        The value of ``RAY_CLOUD_INSTANCE_ID``, empty when it is not set.
+    """
+    import os
+
+    return os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
+
+
 def get_node_ip_address(address: str | None = None) -> str:
     """The address of this machine that others would use: in a session the one that ``nodes()`` says.
 

@@ -100,3 +100,30 @@ def what_cannot_be_sent(ray: Any) -> None:
     print(ray.util.inspect_serializability([1, 2], print_file=out))
     print(module(ray, "check_serialize").inspect_serializability is ray.util.inspect_serializability)
     print(module(ray, "serialization").register_serializer is ray.util.register_serializer)
+
+
+@case
+def constants_of_accelerators(ray: Any) -> None:
+    found = module(ray, "accelerators")
+    names = """
+        AMD_INSTINCT_MI100 AMD_INSTINCT_MI210 AMD_INSTINCT_MI250 AMD_INSTINCT_MI250x AMD_INSTINCT_MI300x APPLE_M1
+        APPLE_M1_MAX APPLE_M1_PRO APPLE_M1_ULTRA APPLE_M2 APPLE_M3 APPLE_SILICON AWS_NEURON_CORE GOOGLE_TPU_V2
+        GOOGLE_TPU_V3 GOOGLE_TPU_V4 GOOGLE_TPU_V5LITEPOD GOOGLE_TPU_V5P GOOGLE_TPU_V6E GOOGLE_TPU_V7X INTEL_GAUDI
+        INTEL_MAX_1100 INTEL_MAX_1550 METAX_C500 METAX_C550 MOBILINT_ARIES MOBILINT_REGULUS NVIDIA_A100
+        NVIDIA_H100 NVIDIA_L4 NVIDIA_TESLA_A10G NVIDIA_TESLA_K80 NVIDIA_TESLA_P100 NVIDIA_TESLA_P4
+        NVIDIA_TESLA_T4 NVIDIA_TESLA_V100
+    """
+    print([(name, getattr(found, name)) for name in names.split()])
+
+
+@case
+def the_id_of_a_machine(ray: Any) -> None:
+    import os
+
+    before = os.environ.pop("RAY_CLOUD_INSTANCE_ID", None)
+    print(repr(ray.util.get_node_instance_id()))
+    os.environ["RAY_CLOUD_INSTANCE_ID"] = "i-5"
+    print(repr(ray.util.get_node_instance_id()))
+    os.environ.pop("RAY_CLOUD_INSTANCE_ID")
+    if before is not None:
+        os.environ["RAY_CLOUD_INSTANCE_ID"] = before

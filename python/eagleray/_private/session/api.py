@@ -406,7 +406,7 @@ def nodes() -> list[dict[str, Any]]:
                 "ObjectManagerPort": 0,
                 "ObjectStoreSocketName": node["session_dir"] + "/d.sock",
                 "RayletSocketName": node["session_dir"] + "/d.sock",
-                "MetricsExportPort": -1,
+                "MetricsExportPort": session.metrics_port or -1,
                 "NodeName": node["name"],
                 "RuntimeEnvAgentPort": -1,
                 "DeathReason": 0,

@@ -278,6 +278,7 @@ class Census:
                     "node_ip_address": self._address(row["NodeID"]),
                     "pid": str(row["Pid"]),
                 },
+                "driver_node_id": row["NodeID"].hex(),
                 "start_time": row["StartedMs"] or None,
                 "end_time": row["EndedMs"] or None,
             }

@@ -49,7 +49,7 @@ class RayContext(Mapping[str, Any]):
             "raylet_socket_name": session.session_dir + "/d.sock",
             "webui_url": "",
             "session_dir": session.session_dir,
-            "metrics_export_port": None,
+            "metrics_export_port": session.metrics_port,
             "gcs_address": session.session_dir,
             "address": session.session_dir,
             "dashboard_agent_listen_port": None,
@@ -139,7 +139,8 @@ def init(
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
         infeasible: With "raise" (default) a task or actor that can never run fails; with "wait" it waits, as in Ray.
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
-        **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_system_config``, of which the
+        **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_metrics_export_port``, the port at
+            127.0.0.1 where Prometheus reads metrics; ``_system_config``, of which the
             settings of spilling are used; Ray's other private keywords have no effect, and a warning says so.
 
     Raises:
@@ -179,6 +180,7 @@ def init(
         num_cpus, num_gpus, gpu_memory, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
     )
     config |= _node_name(kwargs.get("_node_name"))
+    config |= _metrics_port(kwargs.get("_metrics_export_port"))
     directory = object_spilling_directory or kwargs.get("_object_spilling_directory")
     config |= spilling.config(directory, kwargs.get("_system_config"))
     with _lock:
@@ -194,6 +196,9 @@ def init(
             driver_log.configure(logging_level, logging_format)
         unused.warn({**given, **kwargs})
         _tell_of_variables()
+        reports = sys.modules.get("eagleray._private.session.metric_reports")
+        if reports is not None:  # the program has counted something before
+            reports.reports.wake()
         return RayContext(session)
 
 
@@ -267,6 +272,16 @@ def _node_name(name: Any) -> dict[str, str]:
     return {"node_name": name} if name else {}
 
 
+def _metrics_port(port: Any) -> dict[str, int]:
+    if port is None:
+        return {}
+    if isinstance(port, bool) or not isinstance(port, int):
+        raise TypeError(f"_metrics_export_port must be a number, got {type(port).__name__}: {port!r}")
+    if not 0 < port < 65536:
+        raise ValueError(f"_metrics_export_port must be from 1 to 65535, got {port}")
+    return {"metrics_port": port}
+
+
 def _check_labels(labels: Any) -> None:
     if labels is not None and not isinstance(labels, Mapping):
         raise TypeError(f"labels must be a dictionary of names and texts, got {type(labels).__name__}")
@@ -331,6 +346,7 @@ def _open(
             folder = started.folder
         answer = _connect(hot, os.path.join(folder or "", "d.sock"), env, namespace, show_output)
         session = Session(DRIVER, hot, answer, env)
+        session.metrics_port = config.get("metrics_port")
         _daemon = started
         process.enter(session)
     except BaseException:  # a Ctrl-C may come at any point
@@ -392,6 +408,9 @@ def shutdown(*, wait_for_processes: bool = False, _exiting_interpreter: bool = F
             return
         if session.role != DRIVER:
             raise RuntimeError("shutdown() cannot be called inside a task or actor: the session is the driver's")
+        reports = sys.modules.get("eagleray._private.session.metric_reports")
+        if reports is not None:
+            reports.reports.flush()
         process.leave()
         session.pinned.clear()
         started, _daemon = _daemon, None

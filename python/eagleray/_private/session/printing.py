@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from eagleray._private import driver_log
 from eagleray._private.messages import unpack
+from eagleray._private.session.progress_bars import MAGIC, bars
 from eagleray._private.state import process
 
 _FOLD_SECONDS = 5.0
@@ -62,6 +63,8 @@ class Printer:
 
     def log(self, pid: int, name: str, stderr: bool, carriage: bool, text: str, source: str, node: str = "") -> None:
         """Shows one line of a worker, or of the daemon. Node is the address of another node."""
+        if not carriage and MAGIC in text and bars.line(text, node):
+            return
         process = f" pid={pid}" if pid else ""
         place = f", ip={node}" if node else ""
         prefix = f"({source or name or 'worker'}{process}{place})"
@@ -86,6 +89,7 @@ class Printer:
 
     def flush(self) -> None:
         """Reports the copies of all texts that were not shown."""
+        bars.close()
         self._close_windows(float("inf"))
         for stderr in sorted(self._progress):
             stream = self._stream(stderr)
@@ -123,6 +127,16 @@ class Printer:
         stream = self._stream(stderr)
         if stream is None:
             return
+        if bars.shown:
+            bars.hide_bars()
+            try:
+                self._put(stream, prefix, stderr, text, carriage, note, warn)
+            finally:
+                bars.unhide_bars()
+        else:
+            self._put(stream, prefix, stderr, text, carriage, note, warn)
+
+    def _put(self, stream: TextIO, prefix: str, stderr: bool, text: str, carriage: bool, note: str, warn: bool) -> None:
         if _is_terminal(stream):
             prefix = f"{_YELLOW if warn else _CYAN}{prefix}{_RESET}"
             note = f"{_GREEN}{note}{_RESET}" if note else ""

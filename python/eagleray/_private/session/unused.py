@@ -24,7 +24,6 @@ _UNUSED: dict[str, tuple[Any, str]] = {
     "proxy_server_url": (None, _DASHBOARD),
     "_driver_object_store_memory": (None, "object_store_memory= is for all processes together"),
     "_enable_object_reconstruction": (None, "lost objects are computed again unless RAY_lineage_pinning_enabled is 0"),
-    "_metrics_export_port": (None, _PORTS),
     "_node_ip_address": (None, "a session has one machine, whose address is found out"),
     "_plasma_directory": (None, "objects lie in anonymous shared memory"),
     "_redis_password": (None, _PORTS),
@@ -34,7 +33,7 @@ _UNUSED: dict[str, tuple[Any, str]] = {
     "_tracing_startup_hook": (None, "set EAGLERAY_TRACE and use `eagleray trace-report`"),
 }
 #: Private keywords that have an effect.
-USED = ("_memory", "_node_name", "_system_config", "_object_spilling_directory")
+USED = ("_memory", "_metrics_export_port", "_node_name", "_system_config", "_object_spilling_directory")
 #: Keywords that are not among the parameters of ``init``.
 MORE = frozenset({*(name for name in _UNUSED if name.startswith("_")), *USED}) | {
     "enable_resource_isolation",

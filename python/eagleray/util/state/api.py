@@ -248,15 +248,6 @@ list_tasks: Callable[..., list[TaskState]] = _lister(TaskState)
 list_workers: Callable[..., list[WorkerState]] = _lister(WorkerState)
 
 
-def list_runtime_envs(*args: Any, **options: Any) -> list[Any]:
-    """Always raises: runtime environments are made by the processes that fork workers, and are not recorded.
-
-    Raises:
-        RayStateApiException: always.
-    """
-    raise RayStateApiException("runtime environments are not recorded, so they cannot be listed")
-
-
 def _get(schema: type[S], identity: str, address: str | None, timeout: float) -> list[S]:
     return query(
         schema, address, [(schema.key, "=", identity)], MAX_LIMIT, timeout, True, raise_on_missing_output=False

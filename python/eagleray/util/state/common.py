@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar
 
 DEFAULT_LIMIT: int = 100
 DEFAULT_RPC_TIMEOUT: int = 30
 #: More rows than this are not given at once.
 MAX_LIMIT: int = 10_000
+
+#: What a filter compares with.
+SupportedFilterType = str | bool | int | float
 
 Filter = tuple[str, str, str | bool | int | float]
 
@@ -123,6 +127,8 @@ class PlacementGroupState(StateSchema):
     bundles: list[dict[str, Any]] | None = column(filterable=False, detail=True)
     is_detached: bool | None = column(detail=True)
     stats: dict[str, Any] | None = column(filterable=False, detail=True)
+    topology_strategy: str | None = column(filterable=False, detail=True)
+    topology_assignments: list[dict[str, Any]] | None = column(filterable=False, detail=True)
 
 
 @dataclass
@@ -161,6 +167,9 @@ class JobState(StateSchema):
     end_time: int | None = column(filterable=False, detail=True)
     metadata: dict[str, str] | None = column(filterable=False, detail=True)
     runtime_env: dict[str, Any] | None = column(filterable=False, detail=True)
+    driver_agent_http_address: str | None = column(filterable=False, detail=True)
+    driver_node_id: str | None = column(filterable=False, detail=True)
+    driver_exit_code: int | None = column(filterable=False, detail=True)
 
 
 @dataclass
@@ -310,3 +319,51 @@ class ObjectSummaries:
     total_size_mb: float
     callsite_enabled: bool
     summary_by: str = "callsite"
+
+
+class StateResource(Enum):
+    """The kinds of records."""
+
+    ACTORS = "actors"
+    JOBS = "jobs"
+    PLACEMENT_GROUPS = "placement_groups"
+    NODES = "nodes"
+    WORKERS = "workers"
+    TASKS = "tasks"
+    OBJECTS = "objects"
+    RUNTIME_ENVS = "runtime_envs"
+    CLUSTER_EVENTS = "cluster_events"
+
+
+class SummaryResource(Enum):
+    """The kinds of records that have a summary."""
+
+    ACTORS = "actors"
+    TASKS = "tasks"
+    OBJECTS = "objects"
+
+
+@dataclass
+class ListApiOptions:
+    """What of a list is wanted."""
+
+    limit: int = DEFAULT_LIMIT
+    timeout: int = DEFAULT_RPC_TIMEOUT
+    detail: bool = False
+    filters: list[Filter] | None = field(default_factory=list)
+
+
+@dataclass
+class GetApiOptions:
+    """How long to wait for a record."""
+
+    timeout: int = DEFAULT_RPC_TIMEOUT
+
+
+@dataclass
+class SummaryApiOptions:
+    """What of a summary is wanted."""
+
+    timeout: int = DEFAULT_RPC_TIMEOUT
+    filters: list[Filter] | None = field(default_factory=list)
+    summary_by: str | None = None

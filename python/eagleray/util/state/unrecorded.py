@@ -1,0 +1,45 @@
+"""What Ray lists and Eagle Ray does not record."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from eagleray.util.state.exception import RayStateApiException
+
+_WHY = {
+    "runtime_envs": (
+        "runtime environments are not recorded, so they cannot be listed: get_runtime_context().runtime_env is that of "
+        "a task"
+    ),
+    "cluster_events": (
+        "events of the cluster are not recorded, so they cannot be listed: list_nodes() and list_actors() say what has "
+        "ended and why, and the logs of head and nodes have the rest"
+    ),
+}
+
+
+def refuse(what: str) -> NoReturn:
+    """Raises for what is not recorded.
+
+    Raises:
+        RayStateApiException: always.
+    """
+    raise RayStateApiException(_WHY[what])
+
+
+def list_runtime_envs(*args: Any, **options: Any) -> list[Any]:
+    """Always raises: runtime environments are made by the processes that fork workers, and are not recorded.
+
+    Raises:
+        RayStateApiException: always.
+    """
+    refuse("runtime_envs")
+
+
+def list_cluster_events(*args: Any, **options: Any) -> list[Any]:
+    """Always raises: events of the cluster are not recorded.
+
+    Raises:
+        RayStateApiException: always.
+    """
+    refuse("cluster_events")
