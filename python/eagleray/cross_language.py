@@ -70,7 +70,7 @@ def go_actor_class(name: str, worker: str | os.PathLike[str] | None = None) -> G
         worker: The path of the program; by default what the variable ``EAGLERAY_GO_PROGRAM`` says.
 
     Returns:
-        The class, with ``.remote()`` and ``.options()``. The methods of its handles have the names that they have in Go.
+        The class, with ``.remote()`` and ``.options()``. Methods have the names that they have in Go.
 
     Raises:
         ValueError: the program does not exist, or cannot be executed.
@@ -103,16 +103,14 @@ def _check(options: Mapping[str, Any], kind: str, what: str) -> None:
                 "function return worker.NoRetry(err) for what is not to be retried"
             )
         if name == "max_calls" and value == ON_LEAK:
-            raise ValueError(
-                f"max_calls={ON_LEAK!r} measures the memory of Python workers, and {what} is written in Go"
-            )
+            raise ValueError(f"max_calls={ON_LEAK!r} measures Python workers, and {what} is written in Go")
         if name == "num_returns" and value == flow.DYNAMIC:
             raise ValueError(f"num_returns='dynamic' is for Python generators: {what} streams with 'streaming'")
     go_worker.check_runtime_env(options.get("runtime_env"))
 
 
 class GoFunction:
-    """A Go function whose calls are tasks: ``f.remote(x)`` returns a reference at once, ``f.options(…)`` adjusts how."""
+    """A Go function whose calls are tasks: ``f.remote(x)`` returns a reference, ``f.options(…)`` adjusts how."""
 
     def __init__(self, name: str, program: str, options: Mapping[str, Any]) -> None:
         self._name = name

@@ -60,7 +60,10 @@ class MethodKind:
 
 
 class _AnyMethods(dict[str, MethodKind]):
-    """The methods of an actor that a Go program made, or of one that is written in Go. Its class is not known here, so every name counts as a method."""
+    """The methods of an actor that a Go program made, or of one that is written in Go.
+
+    The class is not known here, so every name counts as a method.
+    """
 
     def get(self, name: str, default: Any = None) -> Any:
         """Returns a method for every name except special names."""
