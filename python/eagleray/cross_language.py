@@ -184,6 +184,12 @@ class GoActorClass:
         self._name = name
         self._program = program
         self._options = dict(options)
+        self._concurrent: bool = (options.get("max_concurrency") or 1) > 1
+        if self._concurrent and options.get("allow_out_of_order_execution") is False:
+            raise ValueError(
+                f"The Go actor {name} runs several calls at a time (max_concurrency), so its calls cannot be kept in "
+                "order: leave out allow_out_of_order_execution=False"
+            )
         check_together(self._options)
         placement.check_together(self._options)
         self.__name__: str = name
@@ -207,7 +213,8 @@ class GoActorClass:
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
         retries = options.get("max_task_retries") or 0
-        meta = actor_kind.describe_unknown(self._name, pending, retries)
+        unordered = self._concurrent or bool(options.get("allow_out_of_order_execution"))
+        meta = actor_kind.describe_unknown(self._name, pending, retries, unordered=unordered)
         spec = {
             "class_name": self._name,
             "name": name or "",

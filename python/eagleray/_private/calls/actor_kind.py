@@ -232,9 +232,9 @@ def describe(
     return packed
 
 
-def describe_unknown(class_name: str, pending_limit: int, task_retries: int) -> bytes:
+def describe_unknown(class_name: str, pending_limit: int, task_retries: int, *, unordered: bool) -> bytes:
     """Returns the metadata for handles to an actor whose methods only its own program knows."""
-    known = {"name": class_name, "pending": pending_limit, "retries": task_retries, "any": True}
+    known = {"name": class_name, "pending": pending_limit, "retries": task_retries, "any": True, "unordered": unordered}
     return pack({**_UNKNOWN, **known})
 
 
