@@ -215,7 +215,7 @@ class GoActorClass:
         retries = options.get("max_task_retries") or 0
         unordered = self._concurrent or bool(options.get("allow_out_of_order_execution"))
         meta = actor_kind.describe_unknown(self._name, pending, retries, unordered=unordered)
-        spec = {
+        spec: dict[str, Any] = {
             "class_name": self._name,
             "name": name or "",
             "namespace": options.get("namespace") or session.namespace,
