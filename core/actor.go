@@ -22,6 +22,7 @@ type Actor struct {
 	class     string
 	retries   int // MaxTaskRetries
 	retryErrs bool
+	unordered bool   // a call whose arguments are late holds no later ones back
 	meta      []byte // what Python keeps of the class; nil: of an actor of a Python class that a Go program has created
 }
 
@@ -69,7 +70,7 @@ func (s *Session) newActor(ctx context.Context, in *language, path string, o Cal
 		return nil, err
 	}
 	spec.Meta = in.describe(class, &o)
-	a := &Actor{s: s, class: class, retries: o.MaxTaskRetries, retryErrs: o.RetryExceptions, meta: spec.Meta}
+	a := &Actor{s: s, class: class, retries: o.MaxTaskRetries, retryErrs: o.RetryExceptions, unordered: o.MaxConcurrency > 1, meta: spec.Meta}
 	create := func() (*wire.ActorNamed, error) {
 		id, existing, err := s.c.NewActor(spec, &c.Args, c.Deps)
 		a.id = id
@@ -135,6 +136,7 @@ func (s *Session) openActor(id []byte, token string, meta []byte) (*Actor, error
 		if n, ok := m["retries"].(int64); ok {
 			a.retries = int(n)
 		}
+		a.unordered, _ = m["unordered"].(bool)
 	}
 	tok, err := s.c.OpenActor(a.id, token, a.class, limit, 0)
 	if err != nil {
@@ -205,7 +207,7 @@ func (a *Actor) call(ctx context.Context, method string, n int, f client.Flow, a
 		return id, err
 	}
 	c.Parent = inside.CallOf(ctx)
-	if c.Template, err = a.s.method(methodKey{a.class, method, n, a.retries, a.retryErrs, f}); err != nil {
+	if c.Template, err = a.s.method(methodKey{a.class, method, n, a.retries, a.retryErrs, a.unordered, f}); err != nil {
 		return id, err
 	}
 	id, err = a.s.submit(ctx, &c, n, func() (ids.Object, error) {
@@ -218,7 +220,7 @@ func (a *Actor) call(ctx context.Context, method string, n int, f client.Flow, a
 }
 
 // Invoke calls a method; it does not wait for the result, whose type is T. Calls of one goroutine run
-// in order. The context bounds the submission, not the call.
+// in order, unless the actor runs several at a time (MaxConcurrency). The context bounds the submission, not the call.
 func Invoke[T any](ctx context.Context, a *Actor, method string, args ...any) (*Ref[T], error) {
 	id, err := a.call(ctx, method, 1, client.Flow{}, args)
 	if err != nil {
@@ -242,6 +244,7 @@ type methodKey struct {
 	returns     int
 	retries     int
 	retryErrs   bool
+	unordered   bool
 	flow        client.Flow
 }
 
@@ -253,7 +256,7 @@ func (s *Session) method(k methodKey) (int, error) {
 		return t, nil
 	}
 	t, err := s.c.NewTemplate(&client.Template{Kind: client.KindMethod, Name: k.class + "." + k.name, Method: k.name, Returns: k.returns,
-		MaxRetries: k.retries, RetryErrs: k.retryErrs, Flow: k.flow})
+		MaxRetries: k.retries, RetryErrs: k.retryErrs, Unordered: k.unordered, Flow: k.flow})
 	if err == nil {
 		s.methods[k] = t
 	}

@@ -50,7 +50,7 @@ func describeGo(class string, o *Call) []byte {
 		pending = o.MaxPendingCalls
 	}
 	b, err := msgpack.Marshal(map[string]any{
-		"name": class, "pending": pending, "retries": o.MaxTaskRetries, "any": true, "shared_limit": 0, "generators": []string{}, "groups": none,
+		"name": class, "pending": pending, "retries": o.MaxTaskRetries, "any": true, "unordered": o.MaxConcurrency > 1, "shared_limit": 0, "generators": []string{}, "groups": none,
 		"methods": map[string]any{
 			"__ray_ready__": []any{none, []any{}}, "__ray_terminate__": []any{none, []any{}},
 			"__ray_call__": []any{none, []any{[]any{"fn", 0, false}, []any{"args", 2, false}, []any{"kwargs", 4, false}}},

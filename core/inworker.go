@@ -22,6 +22,7 @@ type workerSession struct{ *Session }
 // openWorker makes the session of a worker.
 func openWorker(c *client.Client, start *gozygote.Start) inside.Session {
 	s := newSession(c, pythonEnv(start))
+	s.ofWorker = true
 	s.program, s.programKey = os.Args[0], start.Setup.Env[envKeyVariable]
 	close(s.done) // what other workers print goes to drivers
 	return workerSession{s}

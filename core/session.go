@@ -38,6 +38,7 @@ type Session struct {
 	closed sync.Once
 
 	program    string       // of Go workers, when a Call names none
+	ofWorker   bool         // it is a worker's, and ends with the process
 	inGroup    atomic.Value // a string: the strategy of the call that this worker runs
 	programKey string       // of the environment of this process, which is a worker of that program; "": it is none
 
@@ -210,7 +211,7 @@ const closeWithin = time.Second
 
 // Close leaves the cluster. Non-detached actors of this job end, and its workers; so do the session's leases of keys. It waits at most a
 // second for the last output of the workers. Calls that wait return ErrClosed, as later ones do; arrays
-// stay readable. A second Close does nothing.
+// stay readable. A second Close does nothing, and neither does the Close of a worker's session (package core/worker).
 func (s *Session) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
@@ -221,6 +222,9 @@ func (s *Session) Close() error {
 // Shutdown is Close that waits for the workers' output until the context ends. The session is closed also
 // when it returns the context's error.
 func (s *Session) Shutdown(ctx context.Context) error {
+	if s.ofWorker {
+		return nil
+	}
 	s.closed.Do(func() {
 		s.kv.endLeases(ctx)
 		s.c.CloseContext(ctx)

@@ -30,7 +30,7 @@ func of(ctx context.Context) *call {
 }
 
 // Session returns this program's membership in the cluster, for calls of further functions, for values and keys. It lasts as long as the
-// process, also when it is closed. It is nil for a context that belongs to no call.
+// process: Close does nothing. It is nil for a context that belongs to no call.
 func Session(ctx context.Context) *core.Session {
 	if c := of(ctx); c != nil {
 		return c.s.public

@@ -33,7 +33,7 @@ const (
 	apply     = "__ray_call__"
 )
 
-// becomeActor makes the instance and runs calls until the actor ends.
+// becomeActor makes the instance and runs calls until the actor ends, and the process with it. It returns an error only.
 func (s *server) becomeActor(it *client.Item) error {
 	spec := it.Actor
 	s.named(spec.ClassName)
@@ -42,7 +42,7 @@ func (s *server) becomeActor(it *client.Item) error {
 	h := &host{s: s, class: &class{name: spec.ClassName}, exclusive: spec.Exclusive, methods: map[string]*callable{}}
 	copy(h.id[:], spec.ActorID)
 	s.host = h
-	if err := s.c.DeclareGroups(nil, func() { go h.serve(client.SystemGroup) }); err != nil {
+	if err := s.c.DeclareGroups(nil, func() { go h.beside(client.SystemGroup) }); err != nil {
 		return err
 	}
 	if err := h.construct(it); err != nil {
@@ -52,10 +52,9 @@ func (s *server) becomeActor(it *client.Item) error {
 		return err
 	}
 	for range max(1, spec.MaxConcurrency) - 1 {
-		go h.serve("")
+		go h.beside("")
 	}
-	h.serve("")
-	return nil
+	return h.serve("")
 }
 
 // construct makes the instance.
@@ -106,13 +105,18 @@ func (h *host) constructorFailed(it *client.Item, err error) {
 	s.leave("its constructor failed")
 }
 
+// beside is serve for a goroutine of its own.
+func (h *host) beside(group string) {
+	fmt.Fprintln(os.Stderr, h.serve(group))
+	os.Exit(1)
+}
+
 // serve takes calls of a concurrency group, "" for the default one, on this goroutine until the actor ends.
-func (h *host) serve(group string) {
+func (h *host) serve(group string) error {
 	for {
 		it, err := h.s.next(group)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "eagleray: this actor takes no calls any more:", err)
-			os.Exit(1)
+			return fmt.Errorf("this actor takes no calls any more: %w", err)
 		}
 		switch it.Kind {
 		case client.ItemMethod:

@@ -32,11 +32,8 @@ func Main() {
 		}
 		os.Exit(0)
 	case gozygote.RoleWorker:
-		if err := run(); err != nil {
-			fmt.Fprintln(os.Stderr, "this process cannot become a worker:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+		fmt.Fprintln(os.Stderr, "this worker cannot go on:", run())
+		os.Exit(1)
 	}
 	fmt.Fprintln(os.Stderr, usage())
 	os.Exit(2)
@@ -54,7 +51,7 @@ func usage() string {
 		filepath.Base(path), listed(registered.functions, "functions"), listed(registered.actors, "actors"), path, path)
 }
 
-// run is the life of a worker.
+// run is the life of a worker, which ends the process itself. It returns why that life has ended too early.
 func run() error {
 	start, err := gozygote.ReadStart()
 	if err != nil {

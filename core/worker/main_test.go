@@ -122,6 +122,31 @@ func register() {
 		n, err := core.Get(ctx, r)
 		return n == 2, err
 	})
+	worker.Function("keys", func(ctx context.Context, key string) (string, error) {
+		s := worker.Session(ctx)
+		if err := s.Close(); err != nil {
+			return "", err
+		}
+		version, err := s.KV().CompareAndSwap(ctx, key, 0, []byte("from a worker"))
+		if err != nil {
+			return "", err
+		}
+		lease, err := s.KV().Lease(ctx, 10*time.Second)
+		if err != nil {
+			return "", err
+		}
+		if _, err := lease.Put(ctx, key+"/leased", []byte{1}); err != nil {
+			return "", err
+		}
+		if err := lease.End(ctx); err != nil {
+			return "", err
+		}
+		value, again, err := s.KV().Get(ctx, key)
+		if err == nil && again != version {
+			err = fmt.Errorf("version %d, and then %d", version, again)
+		}
+		return string(value), err
+	})
 	worker.Function("env", os.Getenv)
 	worker.Actor("Account", NewAccount)
 }

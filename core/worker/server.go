@@ -86,7 +86,7 @@ func (s *server) cancel(id ids.Task) {
 	}
 }
 
-// serve takes tasks until the daemon ends the worker or makes it an actor.
+// serve takes tasks until the daemon ends the worker, and the process with it, or makes it an actor. It returns an error only.
 func (s *server) serve() error {
 	for {
 		it, err := s.next("")

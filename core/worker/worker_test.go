@@ -249,3 +249,21 @@ func TestContext_OfNoCall_HasNothing(t *testing.T) {
 		t.Error("no error is one")
 	}
 }
+
+func TestSession_OfAWorker_HasKeysAndIsNotClosed(t *testing.T) {
+	ctx, s := join(t)
+	if v, err := call[string](ctx, s, "keys", core.Call{}, "worker/test"); v != "from a worker" || err != nil {
+		t.Error(v, err)
+	}
+	if n, err := call[int](ctx, s, "sum", core.Call{}, 1, 2); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+func TestFunction_Fallback_IsAnotherFunctionOfTheProgram(t *testing.T) {
+	ctx, s := join(t)
+	o := core.Call{NumGPUs: 16, Fallback: []core.Alternative{{Path: "double_sum", NumCPUs: 1}}}
+	if n, err := call[int](ctx, s, "sum", o, 1, 2); n != 6 || err != nil {
+		t.Error(n, err)
+	}
+}

@@ -70,7 +70,7 @@ def go_actor_class(name: str, worker: str | os.PathLike[str] | None = None) -> G
         worker: The path of the program; by default what the variable ``EAGLERAY_GO_PROGRAM`` says.
 
     Returns:
-        The class, with ``.remote()`` and ``.options()``. The methods of its handles have the names that they have in Go.
+        The class, with ``.remote()`` and ``.options()``. Methods have the names that they have in Go.
 
     Raises:
         ValueError: the program does not exist, or cannot be executed.
@@ -103,16 +103,14 @@ def _check(options: Mapping[str, Any], kind: str, what: str) -> None:
                 "function return worker.NoRetry(err) for what is not to be retried"
             )
         if name == "max_calls" and value == ON_LEAK:
-            raise ValueError(
-                f"max_calls={ON_LEAK!r} measures the memory of Python workers, and {what} is written in Go"
-            )
+            raise ValueError(f"max_calls={ON_LEAK!r} measures Python workers, and {what} is written in Go")
         if name == "num_returns" and value == flow.DYNAMIC:
             raise ValueError(f"num_returns='dynamic' is for Python generators: {what} streams with 'streaming'")
     go_worker.check_runtime_env(options.get("runtime_env"))
 
 
 class GoFunction:
-    """A Go function whose calls are tasks: ``f.remote(x)`` returns a reference at once, ``f.options(…)`` adjusts how."""
+    """A Go function whose calls are tasks: ``f.remote(x)`` returns a reference, ``f.options(…)`` adjusts how."""
 
     def __init__(self, name: str, program: str, options: Mapping[str, Any]) -> None:
         self._name = name
@@ -186,6 +184,12 @@ class GoActorClass:
         self._name = name
         self._program = program
         self._options = dict(options)
+        self._concurrent: bool = (options.get("max_concurrency") or 1) > 1
+        if self._concurrent and options.get("allow_out_of_order_execution") is False:
+            raise ValueError(
+                f"The Go actor {name} runs several calls at a time (max_concurrency), so its calls cannot be kept in "
+                "order: leave out allow_out_of_order_execution=False"
+            )
         check_together(self._options)
         placement.check_together(self._options)
         self.__name__: str = name
@@ -209,8 +213,9 @@ class GoActorClass:
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
         retries = options.get("max_task_retries") or 0
-        meta = actor_kind.describe_unknown(self._name, pending, retries)
-        spec = {
+        unordered = self._concurrent or bool(options.get("allow_out_of_order_execution"))
+        meta = actor_kind.describe_unknown(self._name, pending, retries, unordered=unordered)
+        spec: dict[str, Any] = {
             "class_name": self._name,
             "name": name or "",
             "namespace": options.get("namespace") or session.namespace,

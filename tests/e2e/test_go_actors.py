@@ -130,6 +130,9 @@ def test_handles_pass_between_the_languages(ray: Any) -> None:
 
 
 def test_options_that_are_refused(ray: Any) -> None:
+    with pytest.raises(ValueError, match="cannot be kept in order"):
+        actor(max_concurrency=2, allow_out_of_order_execution=False)
+    assert ray.get(actor(allow_out_of_order_execution=True).remote().Add.remote(2)) == 2
     with pytest.raises(ValueError, match="use max_concurrency"):
         actor(concurrency_groups={"io": 1})
     with pytest.raises(TypeError, match=r"use 'Counter.remote\(\)'"):

@@ -273,7 +273,7 @@ def test_programs_that_are_no_workers(ray: Any, tmp_path: Path, monkeypatch: Any
     with pytest.raises(ValueError, match="is not executable"):
         go_function("f", worker=path)
     path.chmod(0o755)
-    with pytest.raises(RuntimeEnvSetupError, match="start the Go worker program .*exec format error"):
+    with pytest.raises(RuntimeEnvSetupError, match=r"start the Go worker program .*exec format error"):
         ray.get(go_function("f", worker=path).remote(), timeout=30)
     with pytest.raises(ValueError, match="is no file of this machine"):
         go_function("f", worker=tmp_path)

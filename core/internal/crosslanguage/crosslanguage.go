@@ -22,8 +22,8 @@ type Origin struct {
 	ActorID  string // in hex
 }
 
-// maxText bounds each text of a failure, in bytes. What is left out is in the middle.
-const maxText = 32 << 10
+// maxText bounds each text of a failure, in bytes, so that a failure travels in one message. What is left out is in the middle.
+const maxText = 8 << 10
 
 // Encode returns a failure. Class is in one word what it is: error, panic, refused (it was not called) or result (it cannot be sent). Stack may be empty.
 func Encode(o Origin, class, message, stack string) []byte {

@@ -482,3 +482,14 @@ func TestRelocate_Modules_ComeBeforeTheirFolder(t *testing.T) {
 		t.Errorf("got %+v", x.Packages)
 	}
 }
+
+func TestRelocate_GoProgram_IsTheCopy(t *testing.T) {
+	e := wire.EnvSpec{Python: "/home/me/bin/program", Cwd: "/work", SysPath: []string{"/home/me/bin"}, Packages: []wire.Package{{Path: "/home/me/bin/program", Module: true}, {Path: "/work"}}}
+	x := relocate(&e, []string{"/p/1", ""}, 5)
+	if x.Python != "/p/1/program" || x.Packages[0].Path != "/p/1/program" || x.Packages[0].Node != 5 {
+		t.Errorf("%+v", x)
+	}
+	if len(x.SysPath) != 1 || x.SysPath[0] != e.SysPath[0] || x.Cwd != "/work" || e.Python != "/home/me/bin/program" {
+		t.Errorf("more has changed than the program: %+v, %+v", x, e)
+	}
+}

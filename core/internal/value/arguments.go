@@ -42,10 +42,10 @@ func ReadArguments(in Input, deps []Input) (*Arguments, error) {
 	case store.FormatArgs:
 		tree, err = unpickle(e.Meta, e.Bufs, r)
 	case store.FormatArgsRefs:
-		meta := e.Meta
 		if r.Table == nil {
 			return nil, fmt.Errorf("%w: arguments with references, which nobody reads here", store.ErrBadEnvelope)
 		}
+		var meta []byte
 		if meta, err = r.Table(e.Meta); err == nil {
 			tree, err = unpickle(meta, e.Bufs, r)
 		}

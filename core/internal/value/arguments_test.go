@@ -128,3 +128,37 @@ func TestActorHandle_InAValue_ComesBack(t *testing.T) {
 		t.Errorf("an actor as a number: %v", err)
 	}
 }
+
+// Whatever a caller sends becomes arguments or an error.
+func FuzzReadArguments(f *testing.F) {
+	one, err := Encode([]any{1, "a"}, References{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, third := range []any{7, complex(1, 2)} {
+		e, err := Args([]any{nil, []int{1, 2}, third}, map[string]any{"k": "v"}, []any{0}, References{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(envelope(e), envelope(one))
+	}
+	r := Reader{
+		Table:       func(meta []byte) ([]byte, error) { return meta, nil },
+		Assign:      func(dst reflect.Value, _ Ref) bool { return dst.Kind() == reflect.Interface },
+		AssignActor: func(dst reflect.Value, _ Handle) (bool, error) { return dst.Kind() == reflect.Interface, nil },
+	}
+	f.Fuzz(func(t *testing.T, args, dep []byte) {
+		for _, deps := range [][]Input{nil, {{Envelope: dep, Reader: r}}} {
+			a, err := ReadArguments(Input{Envelope: args, Reader: r}, deps)
+			if err != nil {
+				continue
+			}
+			for i := range a.Len() {
+				var v any
+				var n []map[string]int
+				_ = a.Assign(i, reflect.ValueOf(&v).Elem())
+				_ = a.Assign(i, reflect.ValueOf(&n).Elem())
+			}
+		}
+	})
+}

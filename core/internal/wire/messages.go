@@ -91,7 +91,7 @@ const GoCodePrefix = "\x00go:"
 const MaxGoName = 1 << 10
 
 // IsGo reports whether the workers of the environment are processes of a Go program.
-func (e *EnvSpec) IsGo() bool { return e.Env[GoWorkerVar] != "" }
+func (e *EnvSpec) IsGo() bool { return e != nil && e.Env[GoWorkerVar] != "" }
 
 // MaxPackages bounds the folders of one environment.
 const MaxPackages = 1024

@@ -67,10 +67,8 @@ def rebuild(blob: bytes) -> Any:
         AttributeError: the module has no such name.
     """
     if blob.startswith(GO_CODE):
-        raise TypeError(
-            f"{blob[len(GO_CODE) :].decode(errors='replace')!r} is a function or actor of a Go worker program, and this is "
-            "a Python worker"
-        )
+        name = blob[len(GO_CODE) :].decode(errors="replace")
+        raise TypeError(f"{name!r} is a function or actor of a Go worker program, and this is a Python worker")
     if not blob.startswith(_PATH):
         return large_code.load(blob) if blob.startswith(large_code.PREFIX) else pickling.loads_plain(blob)
     module, _, name = blob[len(_PATH) :].decode().partition(":")

@@ -239,10 +239,9 @@ func fib(ctx context.Context, n int) (int, error) {
 
 // Counter is an actor.
 type Counter struct {
-	mu      sync.Mutex
-	n       int
-	waiting sync.WaitGroup
-	meet    chan struct{}
+	mu   sync.Mutex
+	n    int
+	meet chan struct{}
 }
 
 // NewCounter begins at a number.

@@ -60,7 +60,10 @@ class MethodKind:
 
 
 class _AnyMethods(dict[str, MethodKind]):
-    """The methods of an actor that a Go program made, or of one that is written in Go. Its class is not known here, so every name counts as a method."""
+    """The methods of an actor that a Go program made, or of one that is written in Go.
+
+    The class is not known here, so every name counts as a method.
+    """
 
     def get(self, name: str, default: Any = None) -> Any:
         """Returns a method for every name except special names."""
@@ -229,9 +232,9 @@ def describe(
     return packed
 
 
-def describe_unknown(class_name: str, pending_limit: int, task_retries: int) -> bytes:
+def describe_unknown(class_name: str, pending_limit: int, task_retries: int, *, unordered: bool) -> bytes:
     """Returns the metadata for handles to an actor whose methods only its own program knows."""
-    known = {"name": class_name, "pending": pending_limit, "retries": task_retries, "any": True}
+    known = {"name": class_name, "pending": pending_limit, "retries": task_retries, "any": True, "unordered": unordered}
     return pack({**_UNKNOWN, **known})
 
 

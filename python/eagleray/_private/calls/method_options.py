@@ -49,8 +49,8 @@ def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> 
     found = dict(options)
     if kind.foreign and isinstance(found.get("retry_exceptions"), (list, tuple)):
         raise ValueError(
-            f"retry_exceptions of {kind.class_name}.{method.name} lists classes of Python, and the method is in another "
-            "language: give True, and mark errors that are not to be retried where they are made"
+            f"retry_exceptions of {kind.class_name}.{method.name} lists classes of Python, and the method is in "
+            "another language: give True, and mark errors that are not to be retried where they are made"
         )
     if "retry_exceptions" in found:
         found["retry_exceptions"] = retrying.pack_classes(found["retry_exceptions"])
