@@ -16,7 +16,7 @@ from eagleray.experimental import tqdm_ray
 
 
 def line(**more: Any) -> str:
-    state = {"__magic_token__": tqdm_ray.RAY_TQDM_MAGIC, "x": 1, "total": 4, "pid": 7, "uuid": "u", "desc": "work"}
+    state = {"__magic_token__": progress_bars.MAGIC, "x": 1, "total": 4, "pid": 7, "uuid": "u", "desc": "work"}
     return json.dumps(state | more)
 
 
@@ -63,7 +63,7 @@ def test_a_line_about_a_bar_is_no_output(shown: io.StringIO) -> None:
     printer.log(7, "f", False, False, line(x=4, closed=True), "", "10.0.0.2")
     assert out.getvalue() == "" and shown.getvalue() == "(work pid=7) 1/4 it\n(work pid=7, ip=10.0.0.2) 4/4 it\n"
     assert not progress_bars.bars.shown
-    printer.log(7, "f", False, False, "about " + tqdm_ray.RAY_TQDM_MAGIC, "")
+    printer.log(7, "f", False, False, "about " + progress_bars.MAGIC, "")
     assert "about" in out.getvalue()
 
 

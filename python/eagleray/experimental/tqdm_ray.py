@@ -18,9 +18,6 @@ from eagleray._private.state import WORKER, process
 
 __all__ = ["instance", "safe_print", "tqdm"]
 
-#: It is in each line with which a worker tells the driver how far a bar is.
-RAY_TQDM_MAGIC: str = MAGIC
-
 
 class tqdm:
     """A progress bar.

@@ -1,4 +1,4 @@
-"""Calls that the members of a group of tasks and actors make together: docs/collective.md."""
+"""Calls that the members of a group of tasks and actors make together: docs/util.md."""
 
 from eagleray.util.collective.collective import (
     allgather,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import eagleray as ray
+from eagleray._private.session import api
 from eagleray.util.collective import group as members
 from eagleray.util.collective.types import Backend, ReduceOp
 
@@ -122,7 +122,7 @@ def create_collective_group(
         raise RuntimeError("an actor is given more than once")
     try:
         exchange = members.make_exchange(group_name, world_size, gloo_timeout / 1000, declared, new=True)
-        ray.get(exchange.declared.remote())
+        api.get(exchange.declared.remote())
     except ValueError:
         raise RuntimeError(f"there is a collective group {group_name!r} already") from None
     _made[group_name] = exchange
@@ -141,7 +141,7 @@ def destroy_collective_group(group_name: str = "default") -> None:
     """Leaves a group. Without a group of this name nothing happens."""
     made = _made.pop(group_name, None)
     if made is not None:
-        ray.kill(made)
+        api.kill(made)
         return
     members.inside()
     group = members.groups.pop(group_name, None)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import eagleray as ray
+from eagleray._private.session import api
+from eagleray._private.session.decorator import remote
 from eagleray._private.state import WORKER, process
+from eagleray.exceptions import RayActorError
+from eagleray.runtime_context import get_runtime_context
 from eagleray.util.collective.exchange import Exchange
 from eagleray.util.collective.types import Backend, ReduceOp
 
@@ -39,15 +42,15 @@ class Group:
         Raises:
             RuntimeError: they have not come in time, or this rank is taken.
         """
-        who = ray.get_runtime_context().get_worker_id()
+        who = get_runtime_context().get_worker_id()
         self._raise(self._ask(self._exchange.join.remote(self.rank, self.world_size, who)))
 
     def leave(self) -> None:
         """Leaves the group. The last one ends it."""
         try:
-            if ray.get(self._exchange.leave.remote(self.rank)):
-                ray.kill(self._exchange)
-        except ray.exceptions.RayActorError:
+            if api.get(self._exchange.leave.remote(self.rank)):
+                api.kill(self._exchange)
+        except RayActorError:
             pass  # another member has ended it
 
     def meet(self, call: tuple[Any, ...], part: Any) -> Any:
@@ -69,8 +72,8 @@ class Group:
 
     def _ask(self, ref: Any) -> Any:
         try:
-            return ray.get(ref)
-        except ray.exceptions.RayActorError as error:
+            return api.get(ref)
+        except RayActorError as error:
             raise RuntimeError(
                 f"collective group {self.name!r} has ended: its last member has left it, or the process that made it "
                 f"has ended ({error})"
@@ -87,7 +90,7 @@ groups: dict[str, Group] = {}
 
 def make_exchange(name: str, size: int, timeout: float, ranks: dict[str, int] | None, *, new: bool) -> Any:
     """Returns the actor of a group, which is made unless it is there."""
-    made = ray.remote(Exchange).options(
+    made = remote(Exchange).options(
         name=_PREFIX + name, num_cpus=0, get_if_exists=not new, max_concurrency=max(1000, 4 * size)
     )
     return made.remote(size, timeout, ranks)
@@ -108,11 +111,11 @@ def find(name: str) -> Group:
         f"create_collective_group() with its actor in the driver"
     )
     try:
-        exchange = ray.get_actor(_PREFIX + name)
+        exchange = api.get_actor(_PREFIX + name)
     except ValueError:
         raise no from None
-    size, ranks = ray.get(exchange.declared.remote())
-    actor = ray.get_runtime_context().get_actor_id()
+    size, ranks = api.get(exchange.declared.remote())
+    actor = get_runtime_context().get_actor_id()
     if ranks is None or actor not in ranks:
         raise no
     return join(name, ranks[actor], size, exchange)

@@ -10,6 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from dask.callbacks import Callback
 
+from eagleray._private.refs import ObjectRef
+from eagleray._private.session import api
+
 
 class RayCallbacks(NamedTuple):
     """The methods of several callbacks, by their kind; those that nobody has written are left out."""
@@ -116,12 +119,10 @@ class ProgressBarCallback(RayDaskCallback):
     """Shows in standard error how many of the graph's wanted results are there."""
 
     def _ray_postsubmit_all(self, object_refs: list[Any], dsk: Any) -> None:
-        import eagleray as ray
-
-        waiting = list(dict.fromkeys(one for one in object_refs if isinstance(one, ray.ObjectRef)))
+        waiting = list(dict.fromkeys(one for one in object_refs if isinstance(one, ObjectRef)))
         total, began = len(waiting), time.monotonic()
         while waiting:
-            _, waiting = ray.wait(waiting, num_returns=1, timeout=None, fetch_local=False)
+            _, waiting = api.wait(waiting, num_returns=1, timeout=None, fetch_local=False)
             done = total - len(waiting)
             bar = "#" * (40 * done // total)
             print(f"\r[{bar:<40}] {done}/{total} in {time.monotonic() - began:.1f} s", end="", file=sys.stderr)

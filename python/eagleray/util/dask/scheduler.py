@@ -16,7 +16,9 @@ from dask.local import start_state_from_dask
 from dask.order import order
 from dask.utils import funcname
 
-import eagleray as ray
+from eagleray._private.refs import ObjectRef
+from eagleray._private.session import api
+from eagleray._private.session.decorator import remote
 from eagleray.util.dask.callbacks import RayCallbacks, local_ray_callbacks, unpack_ray_callbacks
 
 #: Values of a graph that travel with each task that takes them; others are stored once.
@@ -90,8 +92,9 @@ class _Run:
         """Submits all, waits for what is wanted, and tells the callbacks."""
         with (
             local_ray_callbacks(self.options.get("ray_callbacks")) as ours,
-            local_callbacks(self.options.get("callbacks")) as theirs,
+            local_callbacks(self.options.get("callbacks")) as active,
         ):
+            theirs: list[Any] = list(active)
             self.ours = unpack_ray_callbacks(ours)
             if self.ours.ray_pretask or self.ours.ray_posttask:
                 self._hooks = self.ours.ray_pretask, self.ours.ray_posttask
@@ -172,10 +175,10 @@ class _Run:
         hooks = self._hooks
         if self.in_place:
             values = [_value(one) for one in (*dependencies.values(), *hidden)]
-            ref = ray.put(_run(node.func, args, named, key, tuple(dependencies), hooks, *values))
+            ref = api.put(_run(node.func, args, named, key, tuple(dependencies), hooks, *values))
         else:
-            function, remote = self._function(key, node.func)
-            ref = remote(function, args, named, key, tuple(dependencies), hooks, *dependencies.values(), *hidden)
+            function, call = self._function(key, node.func)
+            ref = call(function, args, named, key, tuple(dependencies), hooks, *dependencies.values(), *hidden)
         for postsubmit in self.ours.ray_postsubmit:
             postsubmit(node, key, dependencies, ref)
         return ref
@@ -189,22 +192,22 @@ class _Run:
             options = {**self.common, **(own or {})}
             name = funcname(function) if len(self._functions) < _MOST_NAMES else "task"
             options.setdefault("name", f"dask:{name}")
-            remote = ray.remote(_run).options(**options) if own or self.common else _named(options["name"])
-            found = self._functions[which] = _packed(function), remote.remote
+            made = remote(_run).options(**options) if own or self.common else _named(options["name"])
+            found = self._functions[which] = _packed(function), made.remote
         return found
 
     def _collect(self) -> Any:
         persist = bool(self.options.get("ray_persist"))
         if persist:
             for key in self.wanted:
-                if not isinstance(self.refs[key], ray.ObjectRef):
-                    self.refs[key] = ray.put(self.refs[key])
+                if not isinstance(self.refs[key], ObjectRef):
+                    self.refs[key] = api.put(self.refs[key])
         refs = {key: self.refs[key] for key in self.wanted}
         for postsubmit_all in self.ours.ray_postsubmit_all:
             postsubmit_all(list(refs.values()), self.graph)
-        waiting = [] if persist else [key for key, one in refs.items() if isinstance(one, ray.ObjectRef)]
+        waiting = [] if persist else [key for key, one in refs.items() if isinstance(one, ObjectRef)]
         if waiting:
-            refs.update(zip(waiting, ray.get([refs[key] for key in waiting]), strict=True))
+            refs.update(zip(waiting, api.get([refs[key] for key in waiting]), strict=True))
         listed = isinstance(self.keys, list)
         plain = listed and len(waiting) == len(refs) and not any(isinstance(one, list) for one in self.keys)
         found = _arranged(self.keys, refs)
@@ -243,7 +246,7 @@ def _run(
 @functools.lru_cache(maxsize=1000)
 def _named(name: str) -> Any:
     """The remote function that graphs without options share."""
-    return ray.remote(_run).options(name=name)
+    return remote(_run).options(name=name)
 
 
 class _Packed:
@@ -297,14 +300,14 @@ def _advance(state: dict[str, Any], key: Any, value: Any) -> None:
 
 def _stored(value: Any) -> Any:
     """A value of the graph as tasks take it."""
-    if isinstance(value, ray.ObjectRef):
+    if isinstance(value, ObjectRef):
         return value
     small = isinstance(value, _SMALL) or (isinstance(value, (str, bytes)) and len(value) <= 1000)
-    return value if small else ray.put(value)
+    return value if small else api.put(value)
 
 
 def _value(one: Any) -> Any:
-    return ray.get(one) if isinstance(one, ray.ObjectRef) else one
+    return api.get(one) if isinstance(one, ObjectRef) else one
 
 
 def _arranged(keys: Any, values: Mapping[Any, Any]) -> Any:
@@ -318,7 +321,7 @@ def _without_refs(node: Any, found: list[Any]) -> Any:
     """A task with a hole in place of each reference that it holds. The references are added to ``found``."""
 
     def taken(one: Any) -> Any:
-        if isinstance(one, ray.ObjectRef):
+        if isinstance(one, ObjectRef):
             found.append(one)
             return _Hole(len(found) - 1)
         return _ABSENT

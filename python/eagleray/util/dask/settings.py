@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import dask
-import dask.base
-
 from eagleray.util.dask.scheduler import ray_dask_get, ray_dask_get_sync
 
+dask: Any = importlib.import_module("dask")
+importlib.import_module("dask.base")
 #: What Dask calls ``persist``, before this module takes its place.
 dask_persist = dask.base.persist
 

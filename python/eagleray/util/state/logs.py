@@ -10,8 +10,10 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from eagleray._private.session import census
+from eagleray._private.session import api, census
+from eagleray._private.session.decorator import remote
 from eagleray._private.state import process
+from eagleray.exceptions import GetTimeoutError, RayTaskError
 from eagleray.util.state.common import DEFAULT_RPC_TIMEOUT
 from eagleray.util.state.exception import RayStateApiException
 
@@ -214,17 +216,16 @@ def _on(place: _Place, timeout: float, function: Any, *args: Any) -> Any:
         raise RayStateApiException(
             f"the logs of node {place.node_id}, which is another machine's, are read by a task there: call init() first"
         )
-    import eagleray as ray
     from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    there = ray.remote(_there).options(
+    there = remote(_there).options(
         num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(place.node_id, soft=False), name="logs"
     )
     try:
-        return ray.get(there.remote(function, *args), timeout=timeout)
-    except ray.exceptions.GetTimeoutError:
+        return api.get(there.remote(function, *args), timeout=timeout)
+    except GetTimeoutError:
         raise RayStateApiException(f"node {place.node_id} has not answered within {timeout:g} s") from None
-    except ray.exceptions.RayTaskError as error:
+    except RayTaskError as error:
         if isinstance(error.cause, RayStateApiException):
             raise RayStateApiException(str(error.cause)) from None
         raise
