@@ -121,6 +121,13 @@ def _conditions(expressions: Sequence[Any]) -> list[Selector]:
     return [{expression.key: expression.operator.condition} for expression in expressions]
 
 
+def selector_of(strategy: str) -> dict[str, str] | None:
+    """Returns the first selector of a scheduling strategy of the core; None: it has none, or one in another form."""
+    _, _, text = strategy.partition(_MARK)
+    wish = json.loads(text)[0] if text else []
+    return dict(wish[0]) if len(wish) == 1 and "*" not in "".join(wish[0].values()) else None
+
+
 def suffix_of(options: Mapping[str, Any], what: str) -> str:
     """Returns what the options ask of labels, as it stands behind a scheduling strategy of the core; "" for nothing.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgpack
 
+from eagleray._private.calls.labels import selector_of
 from eagleray._private.hot_error import HotError
 from eagleray._private.messages import pack
 from eagleray._private.session import group_table, node
@@ -199,6 +200,7 @@ class Census:
                     "death_cause": cause,
                     "is_detached": actor["Detached"],
                     "placement_group_id": _group_of(actor["Strategy"]),
+                    "label_selector": selector_of(actor["Strategy"]),
                     "num_restarts": actor["Restarts"],
                     "call_site": sites.get(actor["ActorID"]) or None,
                 }
