@@ -125,6 +125,7 @@ _MODULES = frozenset(
 
 #: Names that libraries read although Ray's documents do not have them → the module that they stand for.
 _OLD = {
+    "_raylet": "_raylet",
     "logger": "_private.outside.worker",
     "ray_constants": "_private.ray_constants",
     "state": "_private.state",

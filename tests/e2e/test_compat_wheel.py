@@ -45,10 +45,10 @@ class Environment:
         run(sys.executable, "-m", "venv", "--without-pip", folder)
         self.python = folder / "bin" / "python"
         self.ray = folder / "bin" / "ray"
+        (self.site,) = folder.glob("lib/python*/site-packages")
         if with_eagleray:
-            (site,) = folder.glob("lib/python*/site-packages")
             text = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
-            (site / "packages.pth").write_text(text)
+            (self.site / "packages.pth").write_text(text)
 
     def pip(self, *words: object, status: int = 0) -> str:
         command = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
@@ -122,8 +122,6 @@ def test_a_program_runs_unchanged(environment: Callable[..., Environment], wheel
     done = run(made.python, program, status=5)
     assert done.stdout == "('eagleray.util.queue', {'A': '1'}) 14\n2.60.0\n", done.stderr
     assert run(made.ray, "--version").stdout.startswith("ray, version 2.60.0 ")
-    listed = made.pip("list")
-    assert "eagleray-ray-compat" in listed.replace("_", "-") and "ray " in listed
     made.pip("uninstall", "-q", "-y", "eagleray-ray-compat")
     assert "No module named 'ray'" in run(made.python, "-c", "import ray", status=1).stderr
     assert "PackageNotFoundError" in run(made.python, "-c", VERSION, status=1).stderr
@@ -142,14 +140,13 @@ def test_the_half_of_it_says_so(environment: Callable[..., Environment], wheel: 
 
 def test_after_ray_itself_the_import_refuses(environment: Callable[..., Environment], wheel: Path, real: Path) -> None:
     made = environment()
-    made.install(real)
+    zipfile.ZipFile(real).extractall(made.site)
     made.install(wheel)
     last = run(made.python, "-c", "import ray", status=1).stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: Ray itself and eagleray-ray-compat are both installed in ")
     for name in ("eagleray-ray-compat", "ray"):  # as the message says
         made.pip("uninstall", "-q", "-y", name)
-    made.install(wheel)
-    assert run(made.python, "-c", "import ray; print(ray.__version__)").stdout == "2.60.0\n"
+    assert not (made.site / "ray").exists()
 
 
 def test_ray_itself_is_not_installed_over_it(environment: Callable[..., Environment], wheel: Path, real: Path) -> None:

@@ -67,11 +67,10 @@ CASES = {
         import importlib.util, ray
         programs = [
             "import ray.data", "import ray.data.dataset", "from ray import tune", "from ray.data import Dataset",
-            "from ray.train.torch import TorchTrainer", "from ray.util.collective import allreduce",
-            "from ray.util.dask import ray_dask_get", "import ray.util.metrics",
+            "from ray.train.torch import TorchTrainer", "import ray.job_submission",
             "import ray.serve",
             "import ray.util.tracing", "from ray.util.rpdb import set_trace",
-            "import ray.util.horovod as horovod", "from ray.util import collective",
+            "import ray.util.horovod as horovod", "from ray.util import spark",
             "from ray.util.accelerators import tpu", "def f():\\n from ray import rllib as r\\nf()",
             "; ".join(f"v{i} = {i}" for i in range(400)) + "; from ray import data",
         ]
@@ -170,7 +169,7 @@ def test_real_ray_in_the_same_folder(tmp_path: Path) -> None:
 def test_missing_parts_under_our_own_name() -> None:
     import eagleray
 
-    programs = ("import eagleray.data", "from eagleray import tune", "from eagleray.util import collective")
+    programs = ("import eagleray.data", "from eagleray import tune", "from eagleray.util import spark")
     for program in (*programs, "from eagleray.util.accelerators import tpu"):
         with pytest.raises(ModuleNotFoundError, match=r"^Eagle Ray .* has no eagleray\.\S+ \(.+\): .+\.$"):
             exec(program)

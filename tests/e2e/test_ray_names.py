@@ -50,6 +50,24 @@ def test_public_name(name: str, found: dict[str, str]) -> None:
         assert found[name].startswith("missing: Eagle Ray ") and " has no ray." in found[name], found[name]
 
 
+#: Ray loads many of its modules with ``import ray``, so their names are read as attributes: names_bare.json has those.
+BARE = """
+    import functools, json, ray, sys
+    for name in json.loads(sys.argv[1]):
+        functools.reduce(getattr, name.split(".")[1:], ray)
+    assert not ray.is_initialized()
+"""
+
+
+def test_attributes_after_a_bare_import() -> None:
+    recorded = json.loads((NAMES.parent / "names_bare.json").read_text())
+    chosen = [name for name in recorded if not name.startswith(names.NOT_YET)]
+    assert len(chosen) > 100
+    command = [sys.executable, "-c", textwrap.dedent(BARE), json.dumps(chosen)]
+    done = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 KEYWORDS = """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -101,4 +102,6 @@ def _refuse_transport(name: str) -> NoReturn:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "tqdm_ray":  # Ray loads it with itself
+        return importlib.import_module(f"{__name__}.{name}")
     raise missing.attribute(__name__, name, sys._getframe(1))
