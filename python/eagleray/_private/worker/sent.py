@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opcode import opmap
-from types import CodeType, GeneratorType
+from types import AsyncGeneratorType, CodeType, GeneratorType
 from typing import Any, NamedTuple
 
 
@@ -24,6 +24,13 @@ _BETWEEN = frozenset({opmap.get("RESUME", -1), opmap.get("CACHE", -1)})
 #: ``yield from``, which has an instruction of its own in Python 3.10.
 _FROM = opmap.get("YIELD_FROM", -1)
 _known: dict[CodeType, bool] = {}
+
+
+def is_wanted(values: Any) -> bool:
+    """Reports whether something is to be sent to what a call iterates over: it is a generator that uses it."""
+    if type(values) is GeneratorType:
+        return is_used(values.gi_code)
+    return type(values) is AsyncGeneratorType and is_used(values.ag_code)
 
 
 def is_used(code: CodeType) -> bool:

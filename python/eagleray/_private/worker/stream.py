@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from time import perf_counter
-from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
 from eagleray._private.values.formats import NONE_RESULT, PICKLE, Encoded
@@ -56,7 +55,7 @@ class Producer:
         self.started = True
         item, token, each = self.hot.feed_item, self.token, self.each
         try:
-            if type(values) is GeneratorType and sent.is_used(values.gi_code):
+            if sent.is_wanted(values):
                 value = next(values)
                 while True:  # ended by StopIteration; here and not in a method, which tracebacks would show
                     begun = perf_counter()
@@ -91,7 +90,7 @@ class Producer:
         self.started = True
         try:
             if asynchronous:
-                if type(values) is AsyncGeneratorType and sent.is_used(values.ag_code):
+                if sent.is_wanted(values):
                     value = await anext(values)
                     while True:
                         begun = perf_counter()
@@ -99,7 +98,7 @@ class Producer:
                         value = await values.asend(sent.StreamingGeneratorStats(perf_counter() - begun))
                 async for value in values:
                     await self._send_async(value)
-            elif type(values) is GeneratorType and sent.is_used(values.gi_code):
+            elif sent.is_wanted(values):
                 value = next(values)
                 while True:
                     begun = perf_counter()
