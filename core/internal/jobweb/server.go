@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 // Bounds of requests.
 const (
 	maxPackage   = 512 << 20 // as much as Ray's client sends
+	maxRequest   = 1 << 20   // of all others; package web has the same bound
 	packageTime  = 10 * time.Minute
 	answerTime   = 10 * time.Minute // a submitted folder is brought to the heads meanwhile
 	restartPause = time.Second
@@ -113,6 +115,11 @@ func MaxBody(r *http.Request) int64 {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !Has(r.URL.Path) {
 		http.Error(w, "nothing is here", http.StatusNotFound)
+		return
+	}
+	if most := max(MaxBody(r), maxRequest); r.ContentLength > most { // while it is sent the server of jobs would break the connection off
+		_, _ = io.CopyN(io.Discard, r.Body, maxRequest) // a client reads the answer when it has sent most of it
+		http.Error(w, fmt.Sprintf("the body has more than %d bytes", most), http.StatusRequestEntityTooLarge)
 		return
 	}
 	if err := s.ensure(); err != nil {
