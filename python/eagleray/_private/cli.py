@@ -46,7 +46,7 @@ def main() -> None:
     if sys.argv[1:2] == ["completion"]:
         from eagleray._private.tools import completion
 
-        sys.exit(completion.main(sys.argv[2:]))
+        sys.exit(completion.main(sys.argv[2:], BINARY, MORE))
     if sys.argv[1:2] == ["job"]:
         from eagleray._private.tools import job_cli
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from eagleray._private import cli
 from eagleray._private.tools import actions_cli, job_cli, logs_cli, state_cli
 from eagleray._private.tools.terminal import flags
 
@@ -21,8 +20,14 @@ Writes a script for bash, zsh or fish that completes commands and flags. To use 
 """
 
 
-def main(args: Sequence[str]) -> int:
-    """Writes the script and returns the exit status."""
+def main(args: Sequence[str], binary: str, more: str) -> int:
+    """Writes the script and returns the exit status.
+
+    Args:
+        args: The words of the command line.
+        binary: The program that has the other commands.
+        more: The help of the commands that this package has.
+    """
     if list(args) in (["-h"], ["--help"]):
         print(_HELP, end="")
         return 0
@@ -30,15 +35,15 @@ def main(args: Sequence[str]) -> int:
         given = f"{' '.join(args)!r} is none" if args else "none is given"
         print(f"eagleray completion: name a shell, {', '.join(_SHELLS)}: {given}", file=sys.stderr)
         return 2
-    words = _words()
+    words = _words(binary, more)
     print({"bash": _bash, "zsh": _zsh, "fish": _fish}[args[0]](words))
     return 0
 
 
-def _words() -> dict[tuple[str, ...], list[str]]:
+def _words(binary: str, help_of_more: str) -> dict[tuple[str, ...], list[str]]:
     """Returns what may follow each beginning of a command line."""
     found: dict[tuple[str, ...], list[str]] = {}
-    text = _said("--help") + cli.MORE
+    text = _said(binary, "--help") + help_of_more
     commands = sorted(set(re.findall(r"(?m)^  ([a-z][a-z-]+)(?: |$)", text)))
     found[()] = commands
     for parser, before in (
@@ -56,13 +61,13 @@ def _words() -> dict[tuple[str, ...], list[str]]:
     found["completion",] = list(_SHELLS)
     for name in commands:
         if (name,) not in found:
-            found[name,] = _sorted(set(re.findall(r"(?m)^ +(--[a-z][a-z-]+)", _said(name, "--help"))))
+            found[name,] = _sorted(set(re.findall(r"(?m)^ +(--[a-z][a-z-]+)", _said(binary, name, "--help"))))
     return found
 
 
 def _said(*words: str) -> str:
     try:
-        return subprocess.run([cli.BINARY, *words], capture_output=True, text=True, timeout=10).stdout
+        return subprocess.run(list(words), capture_output=True, text=True, timeout=10).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from eagleray import exceptions
 from eagleray._private.session import census
 from eagleray._private.state import process
 from eagleray._private.tools.terminal import Failure
@@ -35,6 +36,10 @@ def piece(session_dir: str, name: str, offset: int, length: int) -> tuple[int, b
         size = os.fstat(file.fileno()).st_size
         file.seek(offset)
         return size, file.read(length)
+
+
+def _on_node(call: Callable[..., T], *args: Any) -> T:
+    return call(process.require().session_dir, *args)
 
 
 class Nodes:
@@ -103,7 +108,6 @@ class Nodes:
         if node_id == self.own:
             return call(self.folder, *args)
         import eagleray
-        from eagleray import exceptions
         from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         if process.session is None:
@@ -111,15 +115,10 @@ class Nodes:
                 address=self.folder, namespace="_ray_internal_cli", log_to_driver=False, configure_logging=False
             )
 
-        def there(*given: Any) -> Any:
-            from eagleray._private.state import process
-
-            return call(process.require().session_dir, *given)
-
         strategy = NodeAffinitySchedulingStrategy(node_id, soft=False)
-        task = eagleray.remote(num_cpus=0, max_retries=0)(there).options(scheduling_strategy=strategy)
+        task = eagleray.remote(num_cpus=0, max_retries=0)(_on_node).options(scheduling_strategy=strategy)
         try:
-            found: T = eagleray.get(task.remote(*args), timeout=self.timeout)
+            found: T = eagleray.get(task.remote(call, *args), timeout=self.timeout)
             return found
         except exceptions.RayTaskError as problem:
             cause = problem.cause
