@@ -187,8 +187,6 @@ def test_a_head_under_kuberay_starts_and_says_in_one_line_what_has_no_effect(com
     assert child.returncode == 0 and rest[1] == ""
     assert said == (
         "eagleray: start: flags that have no effect here: "
-        "--include-dashboard (there is no dashboard: "
-        "`eagleray status` and `eagleray list` show what runs); "
         "--no-monitor (there is no autoscaler); --disable-usage-stats (usage statistics are never collected)\n"
     )
     assert "Eagle Ray runs on this machine" in printed and "--no-monitor" not in printed + rest[0]

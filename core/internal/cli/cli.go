@@ -46,7 +46,10 @@ func commands(version string) []command {
 		{"daemon", "", func(args []string, _, _ io.Writer) error { return runDaemon(args, version) }}, // started by init() and by the warden
 		{"warden", "", func(args []string, _, _ io.Writer) error { return runWarden(args, version) }}, // started by start
 		{"head", "", func(args []string, _, _ io.Writer) error { return runHead(args, version) }},     // started by the warden
-		{"census", "", runCensus}, // for the commands that the Python package has
+		{"census", "", runCensus},          // for the commands that the Python package has
+		{"job-guard", "", runJobGuard},     // started by the supervisor of a submitted job
+		{"pack-folder", "", runPackFolder}, // for the client of submitted jobs
+		{"yaml-json", "", runYAMLJSON},     // for the Python commands
 	}
 }
 
@@ -104,6 +107,6 @@ func dispatch(args []string, version string, out, errs io.Writer) error {
 			names = append(names, c.name)
 		}
 	}
-	names = append(names, "get", "list", "memory", "summary", "microbenchmark", "run", "trace-report") // the Python package's
+	names = append(names, "completion", "get", "job", "kill-actor", "list", "logs", "memory", "stack", "summary", "microbenchmark", "run", "timeline", "trace-report") // the Python package's
 	return usage("unknown command %q%s; see eagleray --help", args[0], meant(args[0], names))
 }

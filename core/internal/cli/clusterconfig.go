@@ -85,10 +85,13 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	if n.Node.NodeIP == "" {
 		n.Node.NodeIP = nodeprocess.LocalAddress()
 	}
+	dashboard := webAt(flags, webHost, "--dashboard-port", dashboardPort)
+	dashboard.More = morePorts
+	wanted, err := truth(flags["--include-dashboard"])
 	n.Head = &headprocess.Config{
 		Listen: net.JoinHostPort(host, port), AnyPort: !given, Host: n.Node.NodeIP, Join: others,
 		Insecure: insecure, Token: m.Token, State: state, NodeTimeout: timeout, ExclusiveActors: exclusive,
-		Web: webAt(flags, webHost, "--dashboard-port", dashboardPort),
+		Web: dashboard, NoJobs: err == nil && !wanted, // not given: they are served
 	}
 	return n, nil
 }
@@ -97,6 +100,7 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 const (
 	dashboardPort = 8265  // of a head
 	agentPort     = 52365 // of each node
+	morePorts     = 50    // above that of the dashboard, as Ray tries
 )
 
 // webAt says where a process answers over HTTP.

@@ -8,12 +8,11 @@ import (
 
 // option is one flag of a subcommand. A flag with neither about nor unused is accepted, and nothing is said of it.
 type option struct {
-	name    string             // with dashes
-	value   string             // what its value is, "" for a switch
-	about   string             // what it does
-	check   func(string) error // says what is wrong with a value; nil: whoever uses the value checks it
-	unused  string             // why it has no effect here although it is accepted
-	granted string             // the value of an unused flag that asks for what happens anyway
+	name   string             // with dashes
+	value  string             // what its value is, "" for a switch
+	about  string             // what it does
+	check  func(string) error // says what is wrong with a value; nil: whoever uses the value checks it
+	unused string             // why it has no effect here although it is accepted
 }
 
 // logOptions are on all of Ray's commands.

@@ -7,7 +7,7 @@ const (
 	noPorts      = "the head has one port (--port) and each node one (--node-manager-port); the processes of a machine talk through Unix sockets"
 	noWorkerPort = "workers listen at no network port"
 	noClients    = "programs on other machines cannot connect yet"
-	noDashboard  = "there is no dashboard: `eagleray status` and `eagleray list` show what runs"
+	noDashboard  = "the head serves HTTP by itself"
 	noAutoscaler = "there is no autoscaler"
 	noRedis      = "the cluster keeps its state itself, without Redis"
 	noWorkflows  = "there are no workflows that would be stored"
@@ -42,8 +42,9 @@ var startOptions = append([]option{
 	{name: "--node-ip-address", value: "IP", about: "the address at which other nodes reach this one (default: found out)", check: nodeAddress},
 	{name: "--port", value: "PORT", about: "with --head: where other machines join (default: 6379; 0: a free one)", check: port},
 	{name: "--node-manager-port", value: "PORT", about: "where other nodes reach this one (default: a free one)", check: port},
-	{name: "--dashboard-host", value: "HOST", about: "with --head: where the head says over HTTP whether it is well (default: 127.0.0.1)"},
-	{name: "--dashboard-port", value: "PORT", about: "with --head: the port of that (default: 8265, unless it is taken)", check: port},
+	{name: "--dashboard-host", value: "HOST", about: "with --head: where the head takes jobs over HTTP, and says whether it is well (default: 127.0.0.1)"},
+	{name: "--dashboard-port", value: "PORT", about: "with --head: the port of that (default: 8265, or one of the 50 above)", check: port},
+	{name: "--include-dashboard", value: "BOOL", about: "with --head: whether jobs are taken over HTTP, too (default: true)", check: yesOrNo},
 	{name: "--dashboard-agent-listen-port", value: "PORT", about: "where the node says over HTTP whether it is well (default: 52365, unless it is taken)", check: port},
 	{name: "--metrics-export-port", value: "PORT", about: "where the node shows its metrics to Prometheus, which needs the token (default: nowhere)", check: port},
 	{name: "--token-file", value: "FILE", about: "the cluster's secret (default: $EAGLERAY_TOKEN_FILE, $RAY_AUTH_TOKEN, the one that --head writes)"},
@@ -59,7 +60,6 @@ var startOptions = append([]option{
 	{name: "--max-worker-port", value: "PORT", check: port, unused: noWorkerPort},
 	{name: "--worker-port-list", value: "PORTS", check: ports, unused: noWorkerPort},
 	{name: "--ray-client-server-port", value: "PORT", check: port, unused: noClients},
-	{name: "--include-dashboard", value: "BOOL", check: yesOrNo, unused: noDashboard, granted: "false"},
 	{name: "--dashboard-grpc-port", value: "PORT", check: port, unused: noDashboard},
 	{name: "--dashboard-agent-grpc-port", value: "PORT", check: port, unused: noDashboard},
 	{name: "--proxy-server-url", value: "URL", unused: noDashboard},

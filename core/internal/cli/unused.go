@@ -34,8 +34,8 @@ func byReason(table []option, pick func(*option) bool) (list []reason) {
 // unusedGiven returns the flags without an effect that a command line has.
 func unusedGiven(table []option, flags map[string]string) []reason {
 	return byReason(table, func(o *option) bool {
-		value, given := flags[o.name]
-		return given && o.unused != "" && (o.granted == "" || !strings.EqualFold(value, o.granted))
+		_, given := flags[o.name]
+		return given && o.unused != ""
 	})
 }
 

@@ -11,7 +11,8 @@ type Config struct {
 	Insecure bool                `json:"insecure,omitempty"`
 	Token    process.TokenSource `json:"token"`
 	State    StateDir            `json:"state"`
-	Web      *process.WebConfig  `json:"web,omitempty"` // nil: nothing is served over HTTP
+	Web      *process.WebConfig  `json:"web,omitempty"`     // nil: nothing is served over HTTP
+	NoJobs   bool                `json:"no_jobs,omitempty"` // nothing but health is served over HTTP
 
 	// NodeTimeout is after how many seconds of silence a node is dead; 0: as the state says, else alive.DefaultDead.
 	NodeTimeout float64 `json:"node_timeout,omitempty"`

@@ -26,7 +26,6 @@ import (
 	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/trust"
-	"github.com/eagleray/eagleray/core/internal/web"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -244,11 +243,12 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		stop()
 		<-ruled
 	}()
-	health, err := c.Web.Serve(web.Options{Open: map[string]func() error{"/api/gcs_healthz": state.Err}, Tokens: keys.Tokens}, log)
+	served, err := c.Web.ServeWeb(process.WebOptions{Dir: dir, Python: os.Getenv("EAGLERAY_PYTHON"), Health: map[string]func() error{"/api/gcs_healthz": state.Err},
+		Tokens: keys.Tokens, NoJobs: c.NoJobs, Log: log})
 	if err != nil {
 		return err
 	}
-	defer health.Close()
+	defer served.Close()
 	log.Info("serving", "session", dir, "cluster", id.self.Cluster, "head", id.self.Number, "address", at.String(), "tls", cert != nil)
 	process.LogInsecure(c.Insecure, log)
 	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former, Number: id.self.Number})

@@ -33,6 +33,7 @@ type Config struct {
 	ParentPid         int                `json:"parent_pid,omitempty"`
 	MetricsPort       *int               `json:"metrics_port,omitempty"` // of a daemon without other nodes, at 127.0.0.1; absent: metrics are not kept
 	Member            *MemberConfig      `json:"member,omitempty"`       // absent: this daemon is its whole cluster
+	Dashboard         *DashboardConfig   `json:"dashboard,omitempty"`    // absent: nothing is served over HTTP
 	spillConfig
 }
 

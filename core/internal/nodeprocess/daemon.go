@@ -109,6 +109,11 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 	}
 	defer shown.Close()
 	local.Event = d.Event
+	served, err := c.Dashboard.serve(dir, o.Interpreter, log)
+	if err != nil {
+		d.Close(!embedded)
+		return err
+	}
 	d.Serve()
 	parent.Ready(d.SendStore)
 
@@ -126,6 +131,7 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 
 	// Shutdown, in order: nobody places actors any more; every process that was
 	// started is killed and the session removed; then the state.
+	served.Close()
 	if h != nil {
 		h.Close()
 	}

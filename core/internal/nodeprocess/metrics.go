@@ -22,7 +22,8 @@ func serveOwnMetrics(c *Config, d *daemon.Daemon, o *daemon.Options, release str
 		return nil, nil
 	}
 	at := process.WebConfig{Listen: fmt.Sprintf("127.0.0.1:%d", *c.MetricsPort), Flag: "_metrics_export_port", Given: true}
-	return at.Serve(web.Options{Closed: metricsHandler(d, o, release), NoToken: true}, o.Log)
+	server, _, err := at.Serve(web.Options{Closed: metricsHandler(d, o, release), NoToken: true}, o.Log)
+	return server, err
 }
 
 // serveMetrics serves the metrics of a node of a cluster to who has the token.
@@ -30,5 +31,6 @@ func (m *member) serveMetrics(d *daemon.Daemon, o *daemon.Options, release strin
 	if m.conf.Metrics == nil {
 		return nil, nil
 	}
-	return m.conf.Metrics.Serve(web.Options{Closed: metricsHandler(d, o, release), Tokens: m.webTokens}, o.Log)
+	server, _, err := m.conf.Metrics.Serve(web.Options{Closed: metricsHandler(d, o, release), Tokens: m.webTokens}, o.Log)
+	return server, err
 }

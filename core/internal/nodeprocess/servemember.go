@@ -52,7 +52,7 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 	}
 	d.SetHead(m.head)
 	d.Serve()
-	health, err := c.Member.Web.Serve(web.Options{Open: m.health(d)}, o.Log)
+	health, _, err := c.Member.Web.Serve(web.Options{Open: m.health(d)}, o.Log)
 	if err != nil {
 		m.withdraw()
 		return err

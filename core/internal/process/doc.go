@@ -6,6 +6,8 @@
 // who asked for what cannot be had. The numbers of the processes are in files of the session's folder (WritePid, PidOf). Processes of
 // a cluster with several nodes read the cluster's token where TokenSource says, and show each other a Certificate.
 //
+// WebConfig.ServeWeb serves over HTTP what the process with the head role has to say: its health, and the jobs of the cluster (package jobweb).
+//
 // Parent.Gone runs a goroutine that reads the starter's socket until it ends. There are no locks: each value belongs to one goroutine,
 // and Certificate.Renew changes only its pki.Keys, which have a lock of their own.
 package process

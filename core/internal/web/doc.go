@@ -12,7 +12,7 @@
 //	closed paths  if this server has none, the answer is 404 and no token is looked at
 //	token         Authorization or X-Ray-Authorization: Bearer; no cookies, because browsers send those by themselves
 //	              (not for a server that says NoToken, which listens at a loopback address)
-//	body          1 MiB
+//	body          1 MiB, unless Options.MaxBody says more
 //
 // A refusal has a status and one line, and tells nothing about the cluster. A token that is no 64 hexadecimal digits costs a slow hash, so such
 // tokens are tried twice a second at most.

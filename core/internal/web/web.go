@@ -40,6 +40,8 @@ type Options struct {
 	Tokens func() []pki.Token
 	// NoToken lets everybody in who reaches this server, which therefore must listen at a loopback address. All other checks are made.
 	NoToken bool
+	// MaxBody returns how many bytes the body of a request with a token may have; 0, or no function: 1 MiB.
+	MaxBody func(*http.Request) int64
 	// Hosts are names of this machine that requests may be for, besides those that are always allowed.
 	Hosts []string
 	Log   *slog.Logger
@@ -112,7 +114,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.o.NoToken {
 		proved(r.Context())
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	most := int64(maxBody)
+	if h.o.MaxBody != nil {
+		if own := h.o.MaxBody(r); own > 0 {
+			most = own
+		}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	h.o.Closed.ServeHTTP(w, r)
 }
 

@@ -145,11 +145,11 @@ func TestScores_WorkersFirst(t *testing.T) {
 	pid := sleeper(t)
 	at := score(pid)
 	before = ""
-	if unspare(pid); score(pid) != at {
+	if Unspare(pid); score(pid) != at {
 		t.Errorf("an unprotected daemon's child has %s, not %s", score(pid), at)
 	}
 	before = "950"
-	if unspare(pid); score(pid) != "950" {
+	if Unspare(pid); score(pid) != "950" {
 		t.Errorf("a protected daemon's child has %s, want what the daemon had", score(pid))
 	}
 	if got := readScore(); got != score(os.Getpid()) {

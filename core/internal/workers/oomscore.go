@@ -28,8 +28,8 @@ func readScore() string {
 	return strings.TrimSpace(string(b))
 }
 
-// unspare takes the protection away that a child has inherited.
-func unspare(pid int) {
+// Unspare takes the protection away that a child has inherited.
+func Unspare(pid int) {
 	if before != "" {
 		setScore(pid, before)
 	}

@@ -285,7 +285,7 @@ func (z *Zygote) fork(r *Reaper, env []string, files []uintptr) (pid int, err er
 	})
 	if err == nil {
 		z.self = pidfd
-		unspare(pid)
+		Unspare(pid)
 		_ = mayDump(pid) // it fails when the process has ended
 		z.locked(func() { z.pid = pid })
 	}

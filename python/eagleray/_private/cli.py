@@ -5,8 +5,17 @@ import sys
 
 BINARY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_bin", "eagleray")
 _HERE = ("get", "list", "memory", "summary")
-_MORE = """
+_ACTIONS = ("kill-actor", "stack", "timeline")
+MORE = """
   run      run a Python program with `import ray` meaning Eagle Ray
+  job      submit jobs, show them and end them
+  logs     show log files of nodes, actors, tasks, workers and jobs
+  stack    show what the workers of this machine's node do now
+  timeline write when calls ran, for Chrome's trace viewer and Perfetto
+  kill-actor
+           end a named actor
+  completion
+           write a script that completes commands and flags in a shell
   memory   show who holds objects, and from which line of the program
   list     list actors, jobs, nodes, objects, placement groups, tasks or workers
   get      show one of them by its id
@@ -30,6 +39,22 @@ def main() -> None:
         from eagleray._private.tools import state_cli
 
         sys.exit(state_cli.main(sys.argv[1:]))
+    if sys.argv[1:2] and sys.argv[1] in _ACTIONS:
+        from eagleray._private.tools import actions_cli
+
+        sys.exit(actions_cli.main(sys.argv[1:]))
+    if sys.argv[1:2] == ["completion"]:
+        from eagleray._private.tools import completion
+
+        sys.exit(completion.main(sys.argv[2:], BINARY, MORE))
+    if sys.argv[1:2] == ["job"]:
+        from eagleray._private.tools import job_cli
+
+        sys.exit(job_cli.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["logs"]:
+        from eagleray._private.tools import logs_cli
+
+        sys.exit(logs_cli.main(sys.argv[2:]))
     if sys.argv[1:2] == ["microbenchmark"]:
         from eagleray._private.tools import microbenchmark
 
@@ -42,6 +67,6 @@ def main() -> None:
         import subprocess
 
         done = subprocess.run([BINARY, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
-        print(done.stdout.rstrip("\n") + _MORE, end="")
+        print(done.stdout.rstrip("\n") + MORE, end="")
         sys.exit(done.returncode)
     os.execv(BINARY, [BINARY, *sys.argv[1:]])

@@ -31,7 +31,6 @@ _PARTS = {
     "data": ("Ray Data", "read and transform the data in tasks, or use Ray itself"),
     "java_actor_class": ("calls to Java", "use ray.cross_language.go_actor_class instead, or Ray itself"),
     "java_function": ("calls to Java", "use ray.cross_language.go_function instead, or Ray itself"),
-    "job_submission": ("job submission", "start the program itself with RAY_ADDRESS=auto"),
     "llm": ("Ray LLM", "run the engine in an actor, or use Ray itself"),
     "rllib": ("RLlib", "use Ray itself"),
     "serve": ("Ray Serve", "call a named actor behind a web server of your own, or use Ray itself"),

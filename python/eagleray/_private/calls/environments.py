@@ -7,7 +7,7 @@ import os
 import sys
 from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from eagleray._private import ray_name, suggestions
 from eagleray._private.calls import python_path
@@ -67,8 +67,20 @@ SECRETS = frozenset(("RAY_AUTH_TOKEN",))
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
-def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
-    """Returns the environment of a driver's tasks: the driver's own interpreter, paths, folder and variables."""
+class Inherited(Protocol):
+    """What the driver of a submitted job has from its submission."""
+
+    runtime_env: dict[str, Any]
+    packages: list[dict[str, Any]]
+
+
+def driver_base(runtime_env: Mapping[str, Any] | None, submission: Inherited | None = None) -> EnvBase:
+    """Returns the environment of a driver's tasks: the driver's own interpreter, paths, folder and variables.
+
+    Args:
+        runtime_env: What the driver adds.
+        submission: What its submission has made already: the driver runs in it.
+    """
     cwd = os.getcwd()
     now, before = os.environ.get(python_path.NAME), python_path.at_start()
     path = [_absolute(os.fspath(entry), cwd) for entry in sys.path]
@@ -76,7 +88,7 @@ def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
         path = python_path.follow(path, python_path.folders(now, cwd), python_path.folders(before, cwd))
     job_env = {name: text for name, text in os.environ.items() if name not in SECRETS}
     _make_startable(job_env)
-    spec = {
+    spec: dict[str, Any] = {
         "python": sys.executable or os.environ.get("EAGLERAY_PYTHON", "python3"),
         "sys_path": path,
         "cwd": cwd,
@@ -85,7 +97,9 @@ def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
         "bare": False,
         "job_env": job_env,
     }
-    return _derive(EnvBase("", spec, {}), runtime_env or {})
+    if submission is not None and submission.packages:
+        spec["packages"] = submission.packages
+    return _derive(EnvBase("", spec, submission.runtime_env if submission is not None else {}), runtime_env or {})
 
 
 def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase:
@@ -241,7 +255,7 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
     variables = {**base.runtime_env.get("env_vars", {}), **runtime_env.get("env_vars", {})}
     if variables:
         merged["env_vars"] = variables
-    inherited = _user_variables(base.spec)
+    inherited = user_variables(base.spec)
     wanted = _expanded(runtime_env.get("env_vars", {}), inherited)
     spec["env"].update(wanted)
     if any(name.startswith(_READ_AT_IMPORT) for name, text in wanted.items() if inherited.get(name) != text):
@@ -349,7 +363,7 @@ def as_users_see(environ: MutableMapping[str, str]) -> None:
         environ.pop(python_path.NAME, None)
 
 
-def _user_variables(spec: Mapping[str, Any]) -> dict[str, str]:
+def user_variables(spec: Mapping[str, Any]) -> dict[str, str]:
     """Returns the variables that user code sees in an environment."""
     seen = dict(spec["job_env"])
     as_users_see(seen)

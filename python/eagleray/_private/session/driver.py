@@ -17,7 +17,7 @@ from eagleray._private.calls.labels import check_node
 from eagleray._private.calls.resources import check_name_length
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack, unpack
-from eagleray._private.session import spilling, unused, variables
+from eagleray._private.session import dashboard, job_config, spilling, unused, variables
 from eagleray._private.sizes import MOST_BYTES, parse_bytes
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 from eagleray._version import API_VERSION
@@ -38,7 +38,7 @@ class RayContext(Mapping[str, Any]):
     """The result of ``init``: facts about the session as a mapping. Leaving its ``with`` block ends the session."""
 
     def __init__(self, session: Session) -> None:
-        self.dashboard_url = ""
+        self.dashboard_url = dashboard.url(session.session_dir)
         self.python_version: str = ".".join(map(str, sys.version_info[:3]))
         self.ray_version = API_VERSION
         self.ray_commit = ""
@@ -47,7 +47,7 @@ class RayContext(Mapping[str, Any]):
             "redis_address": None,
             "object_store_address": session.session_dir + "/d.sock",
             "raylet_socket_name": session.session_dir + "/d.sock",
-            "webui_url": "",
+            "webui_url": self.dashboard_url,
             "session_dir": session.session_dir,
             "metrics_export_port": session.metrics_port,
             "gcs_address": session.session_dir,
@@ -123,10 +123,10 @@ def init(
         object_store_memory: Bytes for objects.
         local_mode: Not supported.
         ignore_reinit_error: Return the running session instead of raising.
-        include_dashboard: There is no dashboard: the argument has no effect, and a warning says so. The same holds for
-            dashboard_host and dashboard_port.
-        dashboard_host: See include_dashboard.
-        dashboard_port: See include_dashboard.
+        include_dashboard: True: a session of the program's own takes submitted jobs over HTTP. So does one whose
+            dashboard_port is given. There are no pages.
+        dashboard_host: Where it listens for that.
+        dashboard_port: The port; 8265, or one above, when None.
         job_config: A ``JobConfig`` with namespace, runtime environment and logging; what is given to ``init`` itself
             counts before it.
         configure_logging: Whether ``init`` sets the level of the logger ``eagleray``.
@@ -181,6 +181,7 @@ def init(
     )
     config |= _node_name(kwargs.get("_node_name"))
     config |= _metrics_port(kwargs.get("_metrics_export_port"))
+    served = dashboard.config(include_dashboard, dashboard_host, dashboard_port)
     directory = object_spilling_directory or kwargs.get("_object_spilling_directory")
     config |= spilling.config(directory, kwargs.get("_system_config"))
     with _lock:
@@ -191,7 +192,7 @@ def init(
                 "Maybe you called init twice by accident? This error can be suppressed by passing in "
                 "'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
             )
-        session = _open(address, config, namespace, log_to_driver is not False, runtime_env, settings)
+        session = _open(address, config, namespace, log_to_driver is not False, runtime_env, settings, served)
         if configure_logging and (settings is None or settings.logging is None):
             driver_log.configure(logging_level, logging_format)
         unused.warn({**given, **kwargs})
@@ -320,11 +321,14 @@ def _open(
     show_output: bool,
     runtime_env: Mapping[str, Any] | None,
     settings: Settings | None = None,
+    served: Mapping[str, Any] | None = None,
 ) -> Session:
     global _daemon, _registered
     from eagleray._private.session import node
 
     folder = node.resolve(address)
+    if folder is None:
+        config = {**config, **(served or {})}
     if folder is not None and config:
         given = ", ".join(name for name in config)
         raise ValueError(
@@ -333,13 +337,18 @@ def _open(
         )
     environments.check_runtime_env(runtime_env)
     environments.check_inherited(os.environ)
+    before = None
+    if folder is not None and job_config.VARIABLE in os.environ:
+        before = job_config.inherited()
+        if before is not None:
+            job_config.join(before, runtime_env or {})
     started = node.Daemon.start(config) if folder is None else None
     hot = None
     try:
         # These run while the daemon starts.
         if settings is not None:
             settings.begin()
-        env = environments.driver_base(runtime_env)
+        env = environments.driver_base(runtime_env, before)
         hot = load()
         if started is not None:
             started.await_ready()
@@ -367,6 +376,8 @@ def _open(
     session.on_close.append(printing.start(hot))
     if settings is not None:
         session.on_close.append(settings.end)
+    if before is not None:
+        job_config.note_driver(session, before)
     return session
 
 

@@ -8,15 +8,12 @@ from typing import Any
 from eagleray._private import driver_log, suggestions
 from eagleray._private.session import spilling
 
-_DASHBOARD = "there is no dashboard; `eagleray status` and `eagleray list` show what runs"
+_DASHBOARD = "HTTP is served by the session itself"
 _CGROUPS = "workers are not put into cgroups of their own"
 _PORTS = "processes of a session talk through Unix sockets, not through ports"
 
 #: Keyword → the value without a request, and why any other value has no effect.
 _UNUSED: dict[str, tuple[Any, str]] = {
-    "include_dashboard": (False, _DASHBOARD),
-    "dashboard_host": ("127.0.0.1", _DASHBOARD),
-    "dashboard_port": (None, _DASHBOARD),
     "enable_resource_isolation": (False, _CGROUPS),
     "cgroup_path": (None, _CGROUPS),
     "system_reserved_cpu": (None, _CGROUPS),

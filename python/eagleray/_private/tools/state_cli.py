@@ -8,11 +8,11 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from eagleray._private import suggestions
 from eagleray._private.session import census
 from eagleray._private.tools import memory_table
+from eagleray._private.tools.terminal import Parser, positive
 from eagleray.util import state
 from eagleray.util.state.api import SOURCES, query
 from eagleray.util.state.common import DEFAULT_LIMIT, DEFAULT_RPC_TIMEOUT, Filter, StateSchema
@@ -24,7 +24,7 @@ _SUMMARIES = {"actors": state.summarize_actors, "objects": state.summarize_objec
 
 def main(args: Sequence[str]) -> int:
     """Runs one command and returns its exit status."""
-    given = _parser().parse_args(args)
+    given = parser().parse_args(args)
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -44,29 +44,10 @@ def main(args: Sequence[str]) -> int:
         return 2
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        head, _, unknown = message.partition("unrecognized arguments: ")
-        if not head and unknown.startswith("-"):
-            name = unknown.split()[0].partition("=")[0]
-            message += suggestions.suggestion(name, sorted(_flags(self)))
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
-def _flags(parser: argparse.ArgumentParser) -> set[str]:
-    """The flags of a parser and of its subcommands."""
-    found: set[str] = set()
-    for action in parser._actions:
-        found.update(action.option_strings)
-        if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                found |= _flags(inner)
-    return found
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="eagleray")
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+def parser() -> argparse.ArgumentParser:
+    """Returns the parser of these commands."""
+    made = Parser(prog="eagleray")
+    commands = made.add_subparsers(dest="command", required=True, parser_class=Parser)
 
     memory = commands.add_parser("memory", help="show who holds objects, and from which line")
     memory.add_argument("--group-by", type=str.upper, choices=["NODE_ADDRESS", "STACK_TRACE"], default="NODE_ADDRESS")
@@ -76,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     memory.add_argument("--units", type=str.upper, choices=list(memory_table.UNITS), default="B")
     memory.add_argument("--no-format", action="store_true", help="do not align the columns")
     memory.add_argument("--stats-only", action="store_true", help="only what the object store counts")
-    memory.add_argument("--num-entries", "--n", type=_positive, metavar="N", help="rows of each group")
+    memory.add_argument("--num-entries", "--n", type=positive, metavar="N", help="rows of each group")
     memory.set_defaults(run=_memory)
 
     lists = commands.add_parser("list", help="list actors, jobs, nodes, objects, placement groups, tasks or workers")
@@ -85,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     lists.add_argument(
         "-f", "--filter", action="append", default=[], metavar="KEY=VALUE", help="or KEY!=VALUE; all hold"
     )
-    lists.add_argument("--limit", type=_positive, default=DEFAULT_LIMIT)
+    lists.add_argument("--limit", type=positive, default=DEFAULT_LIMIT)
     lists.add_argument("--detail", action="store_true")
     lists.set_defaults(run=_list)
 
@@ -101,17 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in (memory, lists, get, summary):
         command.add_argument("--address", help="the session; the one that runs on this machine if not given")
         command.add_argument("--timeout", type=float, default=DEFAULT_RPC_TIMEOUT, help="seconds")
-    return parser
-
-
-def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
-    return number
+    return made
 
 
 def _memory(given: argparse.Namespace) -> str:

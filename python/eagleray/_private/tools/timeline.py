@@ -61,16 +61,23 @@ def timeline(filename: str | None = None) -> list[dict[str, Any]] | None:
             "timeline() needs calls to be recorded, and they are not: set EAGLERAY_TRACE to a folder before the "
             "program starts, as `EAGLERAY_TRACE=/tmp/trace python program.py`"
         )
-    events = _events(folder, process.session.node_addr, process.session.session_dir)
+    events_here = events(folder, process.session.node_addr, process.session.session_dir)
     if filename is None:
-        return events
+        return events_here
     with open(filename, "w", encoding="utf-8") as file:
-        json.dump(events, file)
+        json.dump(events_here, file)
     return None
 
 
-def _events(folder: str, address: str, session_dir: str) -> list[dict[str, Any]]:
-    cluster = _ask()
+def events(folder: str, address: str, session_dir: str) -> list[dict[str, Any]]:
+    """Returns the events of a session of this machine.
+
+    Args:
+        folder: The tracer's files.
+        address: What the machine is called in the events.
+        session_dir: The session.
+    """
+    cluster = _ask(session_dir)
     offset = time.time_ns() - time.monotonic_ns()
     found: list[dict[str, Any]] = []
     for one in trace_files.load(folder):
@@ -88,8 +95,8 @@ def _events(folder: str, address: str, session_dir: str) -> list[dict[str, Any]]
     return sorted(found, key=lambda event: event["ts"])
 
 
-def _ask() -> _Cluster:
-    answer = census.take(None, _TIMEOUT, tasks=True)
+def _ask(session_dir: str) -> _Cluster:
+    answer = census.take(session_dir, _TIMEOUT, tasks=True)
     rows = answer.workers()
     tasks = {}
     for row in answer.tasks():

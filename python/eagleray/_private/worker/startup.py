@@ -15,7 +15,7 @@ from typing import Any
 from eagleray._private.calls.environments import KEY_VARIABLE, USER_VARIABLE
 from eagleray._private.context import enter_group, here
 from eagleray._private.state import UNIT
-from eagleray._private.worker import output
+from eagleray._private.worker import output, stacks
 
 _BLAS_SETTERS = (
     "openblas_set_num_threads64_",
@@ -41,6 +41,7 @@ def detach(fds: list[int]) -> None:
         os.close(null)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     faulthandler.enable()
+    stacks.register()
     appear()
     reseed()
     try:
