@@ -42,8 +42,17 @@ folder_of_sessions = own_folder()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark of the tests that `make pytest` runs one by one, when the others have ended."""
+    """Declares the marks of tests that `make pytest` runs one by one at the end, and of those that it leaves out."""
     config.addinivalue_line("markers", "alone: needs a machine on which no other test runs")
+    config.addinivalue_line("markers", "slow: takes long or needs the network; runs if EAGLERAY_SLOW_TESTS is set")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves slow tests out unless they are wanted."""
+    if not os.environ.get("EAGLERAY_SLOW_TESTS"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: set EAGLERAY_SLOW_TESTS=1 to run it"))
 
 
 def pytest_unconfigure() -> None:

@@ -122,6 +122,7 @@ var methods = map[string]func(*caller, *args) (any, error){
 		}
 		return nil, k.c.Daemon().Push(wire.TEnvDefine, e)
 	},
+	"worker_ready": func(k *caller, _ *args) (any, error) { return nil, k.c.SayReady() },
 	"actor_by_name": func(k *caller, a *args) (any, error) {
 		var n wire.ActorNamed
 		err := k.call(wire.TActorByName, wire.ActorByName{Name: a.Name, Namespace: k.space(a)}, &n)

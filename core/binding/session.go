@@ -37,6 +37,8 @@ type config struct {
 		LogToDriver bool   `msgpack:"log_to_driver"`
 	} `msgpack:"job"`
 	Env wire.EnvSpec `msgpack:"env"`
+
+	NotReady bool `msgpack:"not_ready"` // of a worker: the call worker_ready comes later
 }
 
 // Connect joins a session; see docs/hot-api.md for the maps.
@@ -52,6 +54,7 @@ func Connect(b []byte) ([]byte, error) {
 	}
 	o := Hooks
 	o.Socket, o.Role, o.Token, o.Env = cfg.Sock, cfg.Role, cfg.Token, cfg.Vars
+	o.NotReady = cfg.NotReady
 	o.Job = wire.JobStart{Namespace: cfg.Job.Namespace, Entrypoint: cfg.Job.Entrypoint, LogToDriver: cfg.Job.LogToDriver, Env: cfg.Env}
 	c, err := client.Connect(o)
 	if err != nil {

@@ -137,7 +137,7 @@ def test_working_dir(ray: Any, tmp_path: Any) -> None:
 def test_environments_that_cannot_be_made(ray: Any) -> None:
     def f() -> None: ...
 
-    for wrong in ({"pip": ["x"]}, {"working_dir": "/no/such/folder"}):
+    for wrong in ({"conda": "x"}, {"working_dir": "/no/such/folder"}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             ray.remote(f).options(runtime_env=wrong).remote()
     with pytest.raises(TypeError, match="env_vars"):

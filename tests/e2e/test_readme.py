@@ -19,6 +19,7 @@ DOCUMENTS = (
     "docs/metrics.md",
     "docs/placement-groups.md",
     "docs/ray-programs.md",
+    "docs/runtime-env.md",
     "docs/util.md",
     "docs/values.md",
 )

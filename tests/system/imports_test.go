@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"state":    {"core/internal/raftlog", "raftstate", "raftstate/internal/blocks", "raftstate/internal/memory", "raftstate/internal/recordstream", "raftstate/internal/requests", "raftstate/internal/ring"},
 	"joblogs":  {"core/internal/joblogs"},
 	"visitors": {"core/internal/visitors"},
-	"packages": {"core/internal/packages"},
+	"packages": {"core/internal/packages", "core/internal/provision"},
 	"blobs":    {"core/internal/blobs"},
 	"ends":     {"core/internal/actorends"},
 	"census":   {"core/internal/census"},

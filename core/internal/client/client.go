@@ -60,6 +60,8 @@ type Options struct {
 	// Unfetched, when set, is called for failures that nobody has fetched, in place
 	// of a driver's notes and a worker's standard error. It must not block.
 	Unfetched func(text string)
+	// NotReady is set for a worker that has something to do before it takes work. It calls SayReady then.
+	NotReady bool
 	// Site, when set, says what a number of Value.Site means.
 	Site func(number uint32) string
 }
@@ -191,13 +193,18 @@ func Connect(o Options) (*Client, error) {
 		}
 		c.jobStarted(&js)
 	}
-	if o.Role == wire.RoleWorker {
-		if err := c.daemon.Push(wire.TWorkerReady, wire.WorkerReady{Pid: os.Getpid()}); err != nil {
+	if o.Role == wire.RoleWorker && !o.NotReady {
+		if err := c.SayReady(); err != nil {
 			c.Close(0)
 			return nil, err
 		}
 	}
 	return c, nil
+}
+
+// SayReady tells the daemon that this worker takes work. It is for workers that have connected with Options.NotReady.
+func (c *Client) SayReady() error {
+	return c.daemon.Push(wire.TWorkerReady, wire.WorkerReady{Pid: os.Getpid()})
 }
 
 // initObjects gives what the program does with objects the parts that it uses.

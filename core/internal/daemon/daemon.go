@@ -18,6 +18,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/packages"
 	"github.com/eagleray/eagleray/core/internal/pipes"
+	"github.com/eagleray/eagleray/core/internal/provision"
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
@@ -88,7 +89,8 @@ func Open(o Options) (*Daemon, error) {
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
 	d.packages = packages.NewStore(packages.Options{Dir: o.SessionDir + "/packages", Node: o.Number, Head: o.HeadBulk, Log: d.log})
-	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log, Place: d.packages.Place, NodeEnv: o.Env})
+	d.provided = provision.NewStore(provision.Options{Dir: o.SessionDir + "/environments", LogDir: o.SessionDir + "/logs", Caps: o.EnvironmentCaps, Log: d.log})
+	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log, Place: d.packages.Place, Provide: d.provide, NodeEnv: o.Env})
 	if err := d.learnMemory(); err != nil {
 		socket.Close()
 		d.table.Discard()
@@ -139,6 +141,7 @@ func (d *Daemon) Close(keepLogs bool) {
 		d.log.Warn("processes do not end", "left", left)
 	}
 	d.packages.Close()
+	d.provided.Close()
 	d.pulls.Close()
 	d.objects.Close()
 	if keepLogs {

@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"context"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/internal/workers"
 )
 
 // defineEnv serves TEnvDefine. The answer to an environment with folders comes when the head has them.
@@ -48,7 +51,19 @@ func (d *Daemon) packFolders(id ids.Job, e *wire.EnvSpec) error {
 	return err
 }
 
+// provide makes what an environment needs on this node.
+func (d *Daemon) provide(ctx context.Context, e *wire.EnvSpec, env []string) (*workers.Provided, error) {
+	p, err := d.provided.Provide(ctx, e, env)
+	if err != nil {
+		return nil, err
+	}
+	return &workers.Provided{Command: p.Command, Answers: p.Answers, Free: p.Free}, nil
+}
+
 func checkFolders(e *wire.EnvSpec) error {
+	if n := len(e.Needs); n > wire.MaxNeeds {
+		return fault.New(fault.BadRequest, "a runtime environment needs %d things, at most %d are allowed", n, wire.MaxNeeds)
+	}
 	if n := len(e.Packages); n > wire.MaxPackages {
 		return fault.New(fault.BadRequest, "a runtime environment has %d folders, at most %d are allowed", n, wire.MaxPackages)
 	}

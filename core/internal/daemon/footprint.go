@@ -31,7 +31,7 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	} {
 		found["n_"+name] = uint64(n)
 	}
-	for _, sizes := range []map[string]int{d.table.Sizes(), d.objects.Sizes(), d.logs.Sizes(), d.jobsElsewhere.Sizes(), d.packages.Sizes(), d.pulls.Sizes()} {
+	for _, sizes := range []map[string]int{d.table.Sizes(), d.objects.Sizes(), d.logs.Sizes(), d.jobsElsewhere.Sizes(), d.packages.Sizes(), d.provided.Sizes(), d.pulls.Sizes()} {
 		for name, n := range sizes {
 			found["n_"+name] = uint64(n)
 		}

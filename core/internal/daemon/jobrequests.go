@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
+	"github.com/eagleray/eagleray/core/internal/provision"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
@@ -73,7 +74,7 @@ func (d *Daemon) addJob(c *client, j *job, env wire.EnvSpec) bool {
 	j.DefineEnv(env)
 	d.event(func(m *sched.Machine) {
 		m.AddClient(c.id, j.ID)
-		if c.role == wire.RoleDriver && env.Key != "" {
+		if c.role == wire.RoleDriver && env.Key != "" && !provision.Lazy(&env) {
 			m.AddJob(j.ID, env.Key)
 		}
 	})

@@ -53,10 +53,12 @@ type Options struct {
 	GPUHelper   string            // eagleray-gpu, which opens NVIDIA's libraries
 	NVML, CUDA  string            // those; "": where the dynamic linker finds them
 	Memory      pressure.Options
-	Log         *slog.Logger
-	Spill       objects.SpillOptions
-	Network     pipes.Network // leads to processes of other nodes; nil: there are no other nodes
-	Objects     pulls.Network // leads to the daemons of other nodes; nil: there are none
+	// EnvironmentCaps bounds what is kept of runtime environments that nothing uses: bytes by field. Nil: nothing is kept.
+	EnvironmentCaps map[string]int64
+	Log             *slog.Logger
+	Spill           objects.SpillOptions
+	Network         pipes.Network // leads to processes of other nodes; nil: there are no other nodes
+	Objects         pulls.Network // leads to the daemons of other nodes; nil: there are none
 	// HeadBulk dials a connection of its own to the head, for packages. Nil: there are no other nodes.
 	HeadBulk func(context.Context) (net.Conn, error)
 	// NodeOf returns what is known of another node. It may be nil.

@@ -21,6 +21,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/progress"
+	"github.com/eagleray/eagleray/core/internal/provision"
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/visitors"
@@ -67,6 +68,7 @@ type Daemon struct {
 
 	pipes         *pipes.Pipes       // those that end on this node
 	packages      *packages.Store    // folders of runtime environments
+	provided      *provision.Store   // what else they need
 	pulls         *pulls.Pulls       // objects that other nodes have, too
 	logs          *joblogs.Logs      // output of workers whose drivers are on other nodes
 	jobsElsewhere *visitors.Visitors // what other nodes know of jobs

@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/machine"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/process"
+	"github.com/eagleray/eagleray/core/internal/provision"
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
 
@@ -87,6 +88,9 @@ func (c *Config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 
 	var err error
 	if o.Memory, err = pressure.FromEnv(os.LookupEnv); err != nil {
+		return o, err
+	}
+	if o.EnvironmentCaps, err = provision.CapsFromEnv(os.LookupEnv); err != nil {
 		return o, err
 	}
 	if o.Spill, err = c.spillConfig.options(); err != nil {

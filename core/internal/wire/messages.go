@@ -78,6 +78,34 @@ type EnvSpec struct {
 	JobEnv  map[string]string `msgpack:"job_env"` // the driver's own environment, base of the worker's
 
 	Packages []Package `msgpack:"packages"`
+	Needs    []Need    `msgpack:"needs"` // in the order in which they are met
+}
+
+// MaxNeeds bounds what one environment needs.
+const MaxNeeds = 1024
+
+// Need is something that a node provides before the first worker of an environment starts there (package provision).
+type Need struct {
+	Field   string // of the runtime environment: see the fields below
+	What    string // JSON
+	Package int    // 1 + the index in Packages of the folder or file that it is made of; 0: there is none
+}
+
+// The fields of needs. What is needed for the first four is a folder, which a program makes.
+const (
+	NeedWorkingDir = "working_dir"
+	NeedModule     = "py_modules"
+	NeedPip        = "pip"
+	NeedUv         = "uv"
+	NeedCommand    = "py_executable"             // What is a list: the interpreter and its arguments
+	NeedHook       = "worker_process_setup_hook" // what a worker calls before it takes work
+	NeedConfig     = "config"                    // What is a NeedLimits
+)
+
+// NeedLimits is how an environment is made.
+type NeedLimits struct {
+	Seconds float64 `json:"seconds"` // that making all may take; 0: without a limit
+	Lazy    bool    `json:"lazy"`    // it is made when the first task needs it, and not when its job begins
 }
 
 // GoWorkerVar is a variable of environments whose workers are processes of a Go program (package core/worker). EnvSpec.Python is the path

@@ -29,6 +29,20 @@ type envZygote struct {
 	job    *Job
 	ready  bool // it has imported its modules
 	killed bool // a signal has ended it
+	gone   bool // it has ended
+}
+
+// freeUnused frees what was made for a zygote that has ended, when its last worker is gone; mu held.
+func (t *Table) freeUnused(z *envZygote) {
+	if z == nil || !z.gone {
+		return
+	}
+	for w := range t.workers {
+		if w.zygote == z {
+			return
+		}
+	}
+	z.free()
 }
 
 // interpreterOf returns an environment of a job with the path of its interpreter.

@@ -45,7 +45,7 @@ func (t *Table) zygoteFor(j *Job, env string) (*envZygote, error) {
 	t.closeSpareZygotes(j)
 	z := &envZygote{job: j}
 	z.Zygote = NewZygote(spec, j.ID, t.o.SessionDir+"/d.sock", t.o.SessionDir+"/logs", zygoteEvents{t, z})
-	z.place, z.node = t.o.Place, t.o.NodeEnv
+	z.place, z.provide, z.node = t.o.Place, t.o.Provide, t.o.NodeEnv
 	t.zygotes[k] = z
 	go z.Run(t.reaper)
 	return z, nil
@@ -63,10 +63,11 @@ func (t *Table) forkFrom(w *Worker, z *envZygote) {
 
 // setDeadline gives a worker its time to come up; mu held.
 func (t *Table) setDeadline(w *Worker) {
-	w.deadline = time.AfterFunc(startTimeout, func() {
-		t.fail(w, fmt.Sprintf("a worker did not come up within %v", startTimeout))
-	})
 	z := w.zygote
+	limit := startTimeout + hookTime(z.spec)
+	w.deadline = time.AfterFunc(limit, func() {
+		t.fail(w, fmt.Sprintf("a worker did not come up within %v", limit))
+	})
 	w.after(forkTimeout, func() { t.forkLate(w, z) })
 }
 
@@ -237,4 +238,6 @@ func (t *Table) zygoteGone(z *envZygote, message string) {
 	for _, w := range owed {
 		t.forkLost(w, z, message)
 	}
+	z.gone = true
+	t.freeUnused(z)
 }

@@ -37,6 +37,7 @@ func (t *Table) remove(w *Worker) {
 	if w.pid != 0 && w.process != nil {
 		t.orphans.Sweep(w.pid)
 	}
+	t.freeUnused(w.zygote)
 }
 
 // failed ends a worker that will not come up; mu held.

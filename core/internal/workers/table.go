@@ -15,6 +15,7 @@ type Options struct {
 	Lock        *sync.Mutex
 	Log         *slog.Logger
 	Place       Place             // nil: environments need nothing of other nodes
+	Provide     Provide           // nil: environments need nothing that is made here
 	NodeEnv     map[string]string // variables of the node, for workers whose job and environment do not set them
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +51,10 @@ type zygoteSetup struct {
 	Bare    bool              `json:"bare"`
 	NodeEnv map[string]string `json:"node_env,omitempty"` // of the node; user code sees them, and its tasks on other nodes do not
 
-	Packages []wire.Package `json:"packages,omitempty"`
+	Packages []wire.Package    `json:"packages,omitempty"`
+	Python   string            `json:"python,omitempty"` // with needs: the environment's interpreter, which may be another than that of the zygote
+	Needs    []wire.Need       `json:"needs,omitempty"`
+	Made     []json.RawMessage `json:"made,omitempty"` // one for each need
 }
 
 // ZygoteEvents is what a zygote tells; the methods run on its goroutines.
@@ -95,6 +97,8 @@ type Zygote struct {
 	place  Place             // nil: all that the environment names is here
 	node   map[string]string // variables of the node
 
+	provide Provide // nil: environments need nothing that is made here
+
 	orders chan ForkOrder
 	stop   chan struct{}
 	over   chan struct{} // closed when nothing more will be heard from it
@@ -108,6 +112,7 @@ type Zygote struct {
 	pid  int
 	tail tail // what it last wrote
 	dead bool
+	made *Provided // nil: nothing was made
 }
 
 // locked calls f with the lock held. The lock is released also when f panics.
@@ -258,11 +263,10 @@ func (z *Zygote) exec(r *Reaper, end int) error {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
 	defer unix.Close(null)
-	env := append(mergedEnv(z.spec, z.node), jobVar+"="+z.job.String(), sessionVar+"="+filepath.Base(filepath.Dir(z.sock)))
-	pid, err := z.fork(r, env, []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)})
+	pid, err := z.fork(r, z.environment(), []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)})
 	if err != nil {
 		unix.Close(out.r)
-		return fmt.Errorf("start %s %s: %w", programKind(z.spec), z.spec.Python, err)
+		return fmt.Errorf("start %s %s: %w", programKind(z.spec), z.command()[0], err)
 	}
 	return readPipe(out.r, func(b []byte) bool {
 		z.locked(func() { z.tail.add(b) })
@@ -277,7 +281,8 @@ func (z *Zygote) fork(r *Reaper, env []string, files []uintptr) (pid int, err er
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pidfd := -1
-	pid, err = syscall.ForkExec(z.spec.Python, zygoteArgs(z.spec), &syscall.ProcAttr{
+	command := z.command()
+	pid, err = syscall.ForkExec(command[0], command, &syscall.ProcAttr{
 		Env:   env,
 		Files: files,
 		Dir:   "/", // `python -m` would import what lies in the user's folder
@@ -294,11 +299,15 @@ func (z *Zygote) fork(r *Reaper, env []string, files []uintptr) (pid int, err er
 
 // setup sends what the zygote needs before its first fork.
 func (z *Zygote) setup(conn *net.UnixConn) error {
-	b, err := json.Marshal(zygoteSetup{
+	setup := zygoteSetup{
 		Preload: orEmpty(z.spec.Preload), SysPath: orEmpty(z.spec.SysPath), Cwd: z.spec.Cwd,
 		Env: z.spec.Env, Bare: z.spec.Bare, Packages: z.spec.Packages,
 		NodeEnv: nodeEnv(z.node, z.spec),
-	})
+	}
+	if z.made != nil {
+		setup.Python, setup.Needs, setup.Made = z.spec.Python, z.spec.Needs, z.made.Answers
+	}
+	b, err := json.Marshal(setup)
 	if err != nil {
 		return fmt.Errorf("zygote setup: %w", err)
 	}

@@ -9,11 +9,11 @@ from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
 
-from eagleray._private import ray_name, suggestions
+from eagleray._private import ray_name
 from eagleray._private.calls import python_path
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack
-from eagleray._private.state import EnvBase, Session
+from eagleray._private.state import DRIVER, EnvBase, Session, process
 
 #: Variables that libraries read when they are imported. A change of one needs a zygote that has not imported them.
 _READ_AT_IMPORT = (
@@ -32,7 +32,6 @@ _READ_AT_IMPORT = (
 #: Modules of third parties that a zygote imports before it is asked, if the driver has imported them.
 _PRELOAD_ALWAYS = ("numpy",)
 _PRELOAD_IF_IMPORTED = ("pandas", "numba", "numba.cuda")
-_SUPPORTED = ("env_vars", "working_dir", "py_modules", "excludes")
 _RPC_TIMEOUT_MS = 30_000
 _PACK_TIMEOUT_MS = 600_000
 
@@ -40,6 +39,9 @@ _PACK_TIMEOUT_MS = 600_000
 _EXCLUDED = ".git,.venv,venv,__pycache__"
 _EXCLUDED_VARIABLE = "RAY_OVERRIDE_RUNTIME_ENV_DEFAULT_EXCLUDES"
 _NO_GITIGNORE_VARIABLE = "RAY_RUNTIME_ENV_IGNORE_GITIGNORE"
+
+#: The fields of a submission that the nodes of its tasks make anew. Its folders travel as packages.
+_MADE_ON_NODES = frozenset(("pip", "uv", "py_executable", "worker_process_setup_hook", "config"))
 
 #: The mark after the name of a module that a zygote imports when it is idle.
 WHEN_IDLE = "?"
@@ -97,9 +99,15 @@ def driver_base(runtime_env: Mapping[str, Any] | None, submission: Inherited | N
         "bare": False,
         "job_env": job_env,
     }
-    if submission is not None and submission.packages:
+    checked = _checked(runtime_env) if runtime_env else {}
+    if submission is None:
+        return _derive(EnvBase("", spec, {}), checked)
+    if submission.packages:
         spec["packages"] = submission.packages
-    return _derive(EnvBase("", spec, submission.runtime_env if submission is not None else {}), runtime_env or {})
+    again = {field: value for field, value in submission.runtime_env.items() if field in _MADE_ON_NODES}
+    if again:  # other nodes make it, too
+        spec = _derive(EnvBase("", spec, {}), _checked(again)).spec
+    return _derive(EnvBase("", spec, submission.runtime_env), checked)
 
 
 def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase:
@@ -115,7 +123,7 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
     job_env = {name: text for name, text in environ.items() if name not in without}
     _make_startable(job_env)
     spec = {
-        "python": sys.executable,
+        "python": setup.get("python") or sys.executable,
         "sys_path": setup["sys_path"],
         "cwd": setup["cwd"],
         "env": variables,
@@ -124,6 +132,8 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
     spec.update(bare=bool(setup["bare"]), job_env=job_env)
     if setup.get("packages"):
         spec["packages"] = setup["packages"]
+    if setup.get("needs"):
+        spec["needs"] = setup["needs"]
     return EnvBase(setup["env"].get(KEY_VARIABLE, ""), spec, json.loads(setup["env"].get(USER_VARIABLE) or "{}"))
 
 
@@ -132,12 +142,12 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     base = session.env
     if not runtime_env:
         return base.key
-    name = json.dumps(runtime_env, sort_keys=True, default=repr)
+    name = json.dumps(runtime_env, sort_keys=True, default=repr) if _says_all(runtime_env) else ""
     known = session.envs.get(name)
     if known is not None:
         return known
-    check_runtime_env(runtime_env)
-    made = _derive(base, runtime_env)
+    checked = _checked(runtime_env)
+    made = _derive(base, checked)
     if made.key != base.key:
         try:
             # A call is answered when the folders of the environment were brought to the head.
@@ -145,7 +155,8 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
             session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), limit)
         except HotError as error:
             raise explain(error) from None
-    session.envs[name] = made.key
+    if name:
+        session.envs[name] = made.key
     return made.key
 
 
@@ -167,9 +178,10 @@ def key_of_program(
     known = session.envs.get(name)
     if known is not None:
         return known
-    check_runtime_env(runtime_env)
-    base = _derive(session.env, runtime_env or {})
+    checked = _checked(runtime_env) if runtime_env else {}
+    base = _derive(session.env, checked)
     spec = {**base.spec, "env": {**base.spec["env"], **variables, python: base.spec["python"]}}
+    _refuse_needs(spec.pop("needs", ()), checked)
     spec.update(python=program, preload=[])
     package = {"Path": program, "Module": True, "Excludes": [], "NoGitignore": True, "Hash": "", "Node": 0}
     spec["packages"] = [*base.spec.get("packages", ()), package]
@@ -183,33 +195,60 @@ def key_of_program(
     return key
 
 
+def _refuse_needs(needs: Sequence[Mapping[str, Any]], asked: Mapping[str, Any]) -> None:
+    """Raises for what workers of another program than the interpreter cannot have.
+
+    Packages, hooks and interpreters that such a call inherits do not matter to it. A working directory does.
+    """
+    fields = {need["Field"] for need in needs}
+    for field in ("working_dir", "py_modules", "pip", "uv", "py_executable", "worker_process_setup_hook"):
+        if field in fields and (field in asked or field == "working_dir"):
+            raise ValueError(
+                f"runtime_env[{field!r}]: workers in Go take env_vars, and a working_dir that is a folder of the "
+                "program's machine"
+            )
+
+
+def check_early(runtime_env: Mapping[str, Any]) -> None:
+    """Raises if an option ``runtime_env`` cannot be made, before anything is called with it.
+
+    Nothing is checked in workers: a module that workers import may have paths of the program's machine in its
+    decorators. It is checked again at the first call.
+    """
+    session = process.session
+    if not runtime_env or (session is not None and session.role != DRIVER):
+        return
+    if session is not None and _says_all(runtime_env):
+        if json.dumps(runtime_env, sort_keys=True, default=repr) in session.envs:
+            return
+    check_runtime_env(runtime_env)
+
+
+def _says_all(runtime_env: Mapping[str, Any]) -> bool:
+    """Whether equal texts of ``runtime_env`` mean equal environments: functions and files may have changed since."""
+    hook = runtime_env.get("worker_process_setup_hook")
+    if hook is not None and not isinstance(hook, str):
+        return False
+    for field in ("pip", "uv"):
+        asked = runtime_env.get(field)
+        if isinstance(asked.get("packages") if isinstance(asked, Mapping) else asked, (str, os.PathLike)):
+            return False
+    return True
+
+
 def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
     """Raises if a ``runtime_env`` cannot be made."""
-    for name, value in (runtime_env or {}).items():
-        if name == "config":
-            continue
-        if name not in _SUPPORTED:
-            raise ValueError(
-                f"runtime_env field {name!r} is not supported{suggestions.suggestion(name, _SUPPORTED)}; "
-                f"{', '.join(_SUPPORTED)} are. "
-                "Install what tasks need into the driver's interpreter: workers use it."
-            )
-        if name == "env_vars" and not (
-            isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)
-        ):
-            raise TypeError(f"runtime_env['env_vars'] must map strings to strings, got {value!r:.200}")
-        if name == "env_vars":
-            _check_variables(value)
-        if name == "working_dir" and not (isinstance(value, (str, os.PathLike)) and os.path.isdir(value)):
-            raise ValueError(f"runtime_env['working_dir'] must be a folder of this machine, got {value!r:.300}")
-        if name == "py_modules" and not (
-            isinstance(value, list) and all(os.path.exists(_module_path(item)) for item in value)
-        ):
-            raise ValueError(
-                f"runtime_env['py_modules'] must list folders or files of this machine, got {value!r:.300}"
-            )
-        if name == "excludes" and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-            raise TypeError(f"runtime_env['excludes'] must be a list of patterns as in .gitignore, got {value!r:.300}")
+    if runtime_env:
+        _checked(runtime_env)
+
+
+def _checked(runtime_env: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a ``runtime_env`` in one form, or raises."""
+    from eagleray._private.environments import checks
+
+    found = checks.normalised(runtime_env)
+    _check_variables(found.get("env_vars", {}))
+    return found
 
 
 #: The largest total of bytes of a runtime environment's variables. Ray allows 1 MiB for the whole environment.
@@ -249,22 +288,24 @@ def check_inherited(environ: Mapping[str, str]) -> None:
 
 
 def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
-    """Returns ``base`` changed by ``runtime_env``: variables are added, other fields are replaced."""
+    """Returns ``base`` changed by a checked ``runtime_env``: variables are added, other fields are replaced."""
     spec = {**base.spec, "env": dict(base.spec["env"])}
     merged = {**base.runtime_env, **runtime_env}
     variables = {**base.runtime_env.get("env_vars", {}), **runtime_env.get("env_vars", {})}
     if variables:
         merged["env_vars"] = variables
+    for field, other in (("pip", "uv"), ("uv", "pip")):
+        if field in runtime_env:
+            merged.pop(other, None)
     inherited = user_variables(base.spec)
     wanted = _expanded(runtime_env.get("env_vars", {}), inherited)
     spec["env"].update(wanted)
     if any(name.startswith(_READ_AT_IMPORT) for name, text in wanted.items() if inherited.get(name) != text):
         spec["bare"] = True
-    ahead = [os.path.dirname(os.path.abspath(_module_path(item))) for item in runtime_env.get("py_modules", ())]
-    if "working_dir" in runtime_env:
-        spec["cwd"] = os.path.abspath(runtime_env["working_dir"])
-        ahead.append(spec["cwd"])
-    path = spec["sys_path"]
+    path: list[str] = spec["sys_path"]
+    ahead: list[str] = []
+    if runtime_env.keys() - {"env_vars", "excludes"}:
+        path, ahead = _change(spec, runtime_env, merged)
     if python_path.NAME in wanted:
         text = spec["env"].pop(python_path.NAME)  # the zygote's own differs while it starts: see _make_startable
         spec["job_env"] = {**spec["job_env"], python_path.NAME: text}
@@ -277,32 +318,42 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
         now, before = (python_path.folders(text, cwd) for cwd in (spec["cwd"], base.spec["cwd"]))
         path = [*path[:1], *python_path.follow(path[1:], now, before)]
     spec["sys_path"] = [*ahead, *path]
-    packages = _packages(runtime_env, merged)
-    if packages:
-        spec["packages"] = [*base.spec.get("packages", ()), *packages]
     for name in (KEY_VARIABLE, USER_VARIABLE):
         spec["env"].pop(name, None)
     key = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
     spec["env"][KEY_VARIABLE] = key
     if merged:
+        if "worker_process_setup_hook" in runtime_env:
+            merged["worker_process_setup_hook"] = merged["worker_process_setup_hook"][0]
         spec["env"][USER_VARIABLE] = json.dumps(merged, default=str)
     return EnvBase(key, spec, merged)
 
 
-def _packages(runtime_env: Mapping[str, Any], merged: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the folders and modules that other nodes get a copy of, as Go's ``wire.Package``."""
-    folders = [(os.path.abspath(_module_path(item)), True) for item in runtime_env.get("py_modules", ())]
-    if "working_dir" in runtime_env:
-        folders.append((os.path.abspath(runtime_env["working_dir"]), False))
-    if not folders:
-        return []
+def _change(
+    spec: dict[str, Any], runtime_env: Mapping[str, Any], merged: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Changes an environment by the fields that nodes have to bring or make something for.
+
+    Returns:
+        Its search path, and what comes in front of that.
+    """
+    from eagleray._private.environments import wanted
+
     text = os.environ.get(_EXCLUDED_VARIABLE, _EXCLUDED)
     excludes = [*filter(None, map(str.strip, text.split(","))), *merged.get("excludes", ())]
     no_gitignore = os.environ.get(_NO_GITIGNORE_VARIABLE) == "1"
-    return [
-        {"Path": path, "Module": module, "Excludes": excludes, "NoGitignore": no_gitignore, "Hash": "", "Node": 0}
-        for path, module in folders
-    ]
+    own = [*_always_there(), *(entry for entry in sys.path if entry.startswith(sys.base_prefix + os.sep))]
+    parts = wanted.change(spec, runtime_env, (excludes, no_gitignore), user_variables(spec), own, _PACKAGE)
+    spec["cwd"] = parts.cwd
+    for name, value in (("packages", parts.packages), ("needs", parts.needs)):
+        if value:
+            spec[name] = value
+        else:
+            spec.pop(name, None)
+    if any(need["Field"] == "py_executable" for need in parts.needs):
+        spec["job_env"] = dict(spec["job_env"])
+        add_package(spec["job_env"])  # that interpreter does not find this package where the program's does
+    return parts.path, parts.ahead
 
 
 def _always_there() -> list[str]:
@@ -384,13 +435,6 @@ def _absolute(entry: str, cwd: str) -> str:
     if not entry or (not os.path.isabs(entry) and os.path.exists(os.path.join(cwd, entry))):
         return os.path.normpath(os.path.join(cwd, entry))
     return entry
-
-
-def _module_path(item: Any) -> str:
-    """Returns the folder or file that an entry of ``py_modules`` means. The entry is a path or a module."""
-    found = getattr(item, "__path__", None)
-    path: str = os.fspath(next(iter(found)) if found else getattr(item, "__file__", item))
-    return path
 
 
 def _preload() -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eagleray._private import driver_log, suggestions
-from eagleray._private.calls import fallback, flow, labels, placement, retrying
+from eagleray._private.calls import environments, fallback, flow, labels, placement, retrying
 from eagleray._private.calls.option_types import ACTOR, NUMBER, RESOURCES, TASK, Check, Option, both, check_type
 from eagleray._private.calls.resources import ON_LEAK
 
@@ -88,6 +88,10 @@ def _groups(name: str, value: Any) -> None:
             raise ValueError(f"{name!r} must let at least 1 call of {group!r} run at a time, got {limit!r}")
 
 
+def _environment(name: str, value: Any) -> None:
+    environments.check_early(value)
+
+
 def _unsupported(name: str, value: Any) -> None:
     raise ValueError(f"The option {name!r} is not supported")
 
@@ -126,7 +130,7 @@ TABLE: dict[str, Option] = {
     "resources": RESOURCES["resources"],
     "accelerator_type": RESOURCES["accelerator_type"],
     "name": both(str),
-    "runtime_env": both(dict),
+    "runtime_env": both(dict, check=_environment),
     "scheduling_strategy": both(object, check=placement.check_strategy),
     "placement_group": both(object, check=placement.check_group),
     "placement_group_bundle_index": both(int),

@@ -136,7 +136,8 @@ def init(
             write.
         log_to_driver: Whether workers' output is shown here; yes when None.
         namespace: The namespace for names of actors; a new one when None.
-        runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
+        runtime_env: The environment of all tasks, as docs/runtime-env.md describes it: env_vars, working_dir,
+            py_modules, pip, uv and others.
         infeasible: With "raise" (default) a task or actor that can never run fails; with "wait" it waits, as in Ray.
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
         **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_metrics_export_port``, the port at
@@ -335,6 +336,10 @@ def _open(
             f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. "
             "(Pass address='local' to start a session of one's own.)"
         )
+    if os.environ.get("RAY_RUNTIME_ENV_HOOK"):
+        from eagleray._private.environments import program_hook
+
+        runtime_env = program_hook.applied(runtime_env)
     environments.check_runtime_env(runtime_env)
     environments.check_inherited(os.environ)
     before = None

@@ -12,7 +12,8 @@ _BOTH = """
     memory_usage_threshold min_memory_free_bytes memory_limit_bytes worker_oom_score_adjustment
     automatic_object_spilling_enabled object_spilling_directory object_spilling_config object_spilling_cache
     object_spilling_threshold local_fs_capacity_threshold min_spilling_size max_io_workers oom_grace_period_s
-    gcs_storage_path
+    gcs_storage_path RUNTIME_ENV_PIP_CACHE_SIZE_GB RUNTIME_ENV_UV_CACHE_SIZE_GB RUNTIME_ENV_WORKING_DIR_CACHE_SIZE_GB
+    RUNTIME_ENV_PY_MODULES_CACHE_SIZE_GB
 """.split()
 _OURS = """
     PYTHON BIN INFEASIBLE GPU_FAMILY DEVICE_ROOT DEVICE_TOOLS NVML_LIBRARY CUDA_LIBRARY DEVICE_MEMORY_PROBE LIBCUDA
@@ -24,6 +25,7 @@ _RAYS = """
     OVERRIDE_RUNTIME_ENV_DEFAULT_EXCLUDES RUNTIME_ENV_IGNORE_GITIGNORE COLOR_PREFIX RUNTIME_ENV_LOG_TO_DRIVER_ENABLED
     JOB_CONFIG_JSON_ENV_VAR NODE_TYPE_NAME NODE_MARKET_TYPE NODE_REGION NODE_ZONE OVERRIDE_LABELS API_SERVER_ADDRESS
     OVERRIDE_JOB_RUNTIME_ENV JOB_HEADERS JOB_STOP_SIGNAL JOB_STOP_WAIT_TIME_S JOB_START_TIMEOUT_SECONDS
+    RUNTIME_ENV_HOOK RUNTIME_ENV_BEARER_TOKEN RUNTIME_ENV_HTTP_USER_AGENT RUNTIME_ENV_CREATE_WORKING_DIR
 """.split()
 KNOWN = frozenset(
     {

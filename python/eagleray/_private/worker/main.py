@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 from eagleray._private import functions, native
 from eagleray._private.calls import core, environments, tracing
 from eagleray._private.context import here
+from eagleray._private.environments import arrangement
 from eagleray._private.messages import pack, unpack
 from eagleray._private.state import WORKER, EnvBase, Session, process
 from eagleray._private.values import pickling
@@ -29,6 +30,7 @@ class WorkerDefaults(NamedTuple):
 
     base: EnvBase
     idle_ms: int  # see heap.keep
+    hook: dict[str, Any] | None = None  # what a worker calls before it takes work
 
 
 def worker_defaults(setup: Mapping[str, Any], environ: Mapping[str, str]) -> WorkerDefaults:
@@ -38,7 +40,8 @@ def worker_defaults(setup: Mapping[str, Any], environ: Mapping[str, str]) -> Wor
         setup: What it was told.
         environ: Its variables.
     """
-    return WorkerDefaults(environments.worker_base(setup, environ), heap.keep())
+    hook = arrangement.hook(setup["needs"]) if setup.get("needs") else None
+    return WorkerDefaults(environments.worker_base(setup, environ), heap.keep(), hook)
 
 
 def start(sock: str, token: str, fds: list[int], defaults: WorkerDefaults) -> None:
@@ -58,6 +61,10 @@ def start(sock: str, token: str, fds: list[int], defaults: WorkerDefaults) -> No
     startup.appear_in_ps(hot)
     worker = join(hot, sock, token, defaults)
     native.record_written_pages()
+    if defaults.hook is not None:
+        from eagleray._private.environments import setup_hook
+
+        setup_hook.call(defaults.hook, hot)
     worker.run()
 
 
@@ -72,7 +79,10 @@ def join(hot: Any, sock: str, token: str, defaults: WorkerDefaults) -> Worker:
     """
     signal.signal(signal.SIGUSR1, interrupt)
     notice_dropped()
-    answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
+    hello: dict[str, Any] = {"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}
+    if defaults.hook is not None:
+        hello["not_ready"] = True
+    answer = hot.connect(pack(hello))
     process.enter(Session(WORKER, hot, unpack(answer), defaults.base))
     _say_before_exit(hot)
     return Worker(hot, defaults.idle_ms)

@@ -22,10 +22,17 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import native, ray_name
-from eagleray._private.calls import core, environments
-from eagleray._private.session import sweep
-from eagleray._private.worker import heap, zygote_threads
+try:
+    from eagleray._private import native, ray_name
+    from eagleray._private.calls import core, environments
+    from eagleray._private.environments import arrangement
+    from eagleray._private.session import sweep
+    from eagleray._private.worker import heap, zygote_threads
+except ImportError as problem:  # of an interpreter that a runtime environment names
+    sys.exit(
+        f"the interpreter {sys.executable} (Python {sys.version.split()[0]}) cannot run workers: {problem}. Install "
+        "eagleray there, or at least its dependencies cloudpickle, msgpack and numpy for the same version of Python"
+    )
 
 if TYPE_CHECKING:
     from eagleray._private.worker.main import WorkerDefaults
@@ -70,12 +77,12 @@ def main() -> NoReturn:
     has_ray_name = ray_name.VARIABLE in os.environ
     logging_config = os.environ.get(environments.LOGGING_VARIABLE)
     fix_environment(os.environ, setup)
-    _enter_paths(setup)
+    arranged = _enter_paths(setup)
     if has_ray_name:
         _take_ray_name()
     if logging_config is not None:
         importlib.import_module("eagleray._private.job_logging").apply_variable(logging_config)
-    preload = [] if bare else setup["preload"]
+    preload = [] if bare or arrangement.is_foreign(setup) else setup["preload"]
     core.prepare()
     _import_modules(_OWN_MODULES, bare)
     single.check("", plain=True)
@@ -84,6 +91,8 @@ def main() -> NoReturn:
     from eagleray._private.worker import main as worker_main
 
     defaults = worker_main.worker_defaults(setup, dict(os.environ))
+    if arranged is not None:
+        arrangement.finish(os.environ, arranged)
     _warm_up(defaults)  # before the first fork: what is written to later is a copy in each worker
     _ready_to_fork()
     channel.send(b'{"op":"ready"}')
@@ -124,13 +133,16 @@ def fix_environment(environ: Any, setup: dict[str, Any]) -> None:
     environ.update(setup["env"])
 
 
-def _enter_paths(setup: dict[str, Any]) -> None:
-    if setup.get("sys_path"):
-        sys.path[:] = setup["sys_path"]
+def _enter_paths(setup: dict[str, Any]) -> arrangement.Arranged | None:
+    arranged = arrangement.arrange(setup, sys.path) if setup.get("needs") else None
+    path, cwd = (arranged.sys_path, arranged.cwd) if arranged is not None else (setup.get("sys_path"), setup["cwd"])
+    if path:
+        sys.path[:] = path
     try:
-        os.chdir(setup["cwd"])
+        os.chdir(cwd)
     except OSError as problem:
-        print(f"the folder {setup['cwd']!r} of this environment cannot be entered: {problem}", file=sys.stderr)
+        print(f"the folder {cwd!r} of this environment cannot be entered: {problem}", file=sys.stderr)
+    return arranged
 
 
 def _take_ray_name() -> None:
