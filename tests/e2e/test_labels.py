@@ -261,20 +261,6 @@ def test_labels_of_the_node(started: None) -> None:
     assert eagleray.get(runs.options(label_selector={"ray.io/node-id": node}).remote(), timeout=30)
 
 
-def test_the_state_api_shows_selectors_of_actors(started: None) -> None:
-    asked: list[dict[str, Any]] = [
-        {"label_selector": {"zone": "in(a,b)", "other": "!x"}, "fallback_strategy": [{"label_selector": {}}]},
-        {"scheduling_strategy": NodeLabelSchedulingStrategy({"zone": Exists()})},
-        {},
-    ]
-    kept = [Runs.options(**options).remote() for options in asked]
-    eagleray.get([actor.here.remote() for actor in kept], timeout=30)
-    rows: list[Any] = [eagleray.util.state.get_actor(actor._actor_id.hex()) for actor in kept]
-    assert [row.label_selector for row in rows] == [asked[0]["label_selector"], None, None]
-    for actor in kept:
-        eagleray.kill(actor)
-
-
 @pytest.mark.parametrize(
     ("labels", "text"),
     [

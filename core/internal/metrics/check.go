@@ -32,9 +32,6 @@ var (
 	keys  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
-// own are the labels that every series has. A tag of a program that has such a name takes the place of the label, as in Ray.
-var own = []string{"Component", "NodeAddress", "SessionName", "Version", "WorkerId"}
-
 // check returns what is wrong with a metric, apart from its series.
 func check(m *wire.Metric) error {
 	switch {
