@@ -211,7 +211,7 @@ static int buffer_get(PyObject *self, Py_buffer *v, int flags) {
 
 static Py_ssize_t buffer_len(PyObject *self) { return ((Buffer *)self)->n; }
 
-static PyObject *buffer_bytes(PyObject *self, PyObject *none) {
+static PyObject *buffer_bytes(PyObject *self, PyObject *Py_UNUSED(none)) {
   return PyBytes_FromStringAndSize(((Buffer *)self)->p, ((Buffer *)self)->n);
 }
 
@@ -220,9 +220,9 @@ static PyMethodDef buffer_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyObject *buffer_nbytes(PyObject *self, void *closure) { return PyLong_FromSsize_t(((Buffer *)self)->n); }
+static PyObject *buffer_nbytes(PyObject *self, void *Py_UNUSED(closure)) { return PyLong_FromSsize_t(((Buffer *)self)->n); }
 
-static PyObject *buffer_readonly(PyObject *self, void *closure) { Py_RETURN_TRUE; }
+static PyObject *buffer_readonly(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure)) { Py_RETURN_TRUE; }
 
 static PyGetSetDef buffer_fields[] = {
     {"nbytes", buffer_nbytes, NULL, "The length in bytes.", NULL},

@@ -31,8 +31,8 @@ MODULES = (
     *("ray.util.multiprocessing", "ray.util.placement_group", "ray.util.queue", "ray.util.scheduling_strategies"),
     *("ray.util.serialization", "ray.util.state", "ray.util.timer"),
 )
-#: Names that are not here yet, or not without a package of others (dask). The error of each of them says what to do.
-NOT_YET = ("ray.util.dask", "ray.job_submission")
+#: Names that need a package of others (dask). The error without it says so.
+WITH_OTHERS = ("ray.util.dask",)
 #: Libraries on top of Ray, and what only looks public.
 LEFT_OUT = frozenset({"ray.data", "ray.workflow", "ray.widgets", "ray._config"})
 
