@@ -5,6 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 RAY := build/venv-ray
 PEERS := build/venv-peers
+DOCS := build/venv-docs
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # What the native parts are made of. Folders count too: their time changes when a file comes or goes.
@@ -20,7 +21,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz sim histories robust soak mutants clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots docs wheel gen fuzz sim histories robust soak mutants clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +109,12 @@ wheel: $(VENV)/.tools ## wheels in dist/: manylinux, one for each of PYTHONS tha
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/eagleray-*.whl
 	$(PY) -m pip wheel -q --no-deps --wheel-dir dist python/ray_compat
 
+docs: dev $(DOCS)/.ready ## the site of the documentation in build/docs: the pages, the Python and the Go reference; broken links fail
+	rm -rf build/docs build/reference
+	$(PY) docs/site/reference.py build/reference
+	go run ./tests/godoc build/reference/go core core/worker kernels raftstate
+	PATH="$(CURDIR)/$(DOCS)/bin:$$PATH" NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build -q
+
 gen: dev ## regenerate the generated sources
 	go generate ./...
 
@@ -168,6 +175,11 @@ $(RAY)/.ready: tests/compat/requirements.txt
 $(PEERS)/.ready: tests/bench/requirements.txt
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install -q -r tests/bench/requirements.txt
+	@touch $@
+
+$(DOCS)/.ready: docs/site/requirements.txt
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install -q -r docs/site/requirements.txt
 	@touch $@
 
 $(CUDA)/cuda.h: $(VENV)/.tools

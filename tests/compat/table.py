@@ -1,7 +1,7 @@
-"""Writes the README's figures of compatibility from the recorded cases and the table of names.
+"""Writes the README's figures of compatibility, and the lists of docs/coming-from-ray.md, from what the tests hold.
 
     table.py            puts them between the markers
-    table.py --check    exit status 1 when the README holds others
+    table.py --check    exit status 1 when a page holds others
 
 Nothing is typed by hand, and tests hold what is counted: e2e/test_compat.py each case, e2e/test_ray_names.py each name.
 """
@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 
 import golden
+import guide
 import names
 from runner import theme
 
 README = Path(__file__).parents[2] / "README.md"
-BEGIN, END = "<!-- compat: begin -->", "<!-- compat: end -->"
 
 
 def text() -> str:
@@ -32,20 +32,30 @@ def text() -> str:
     )
 
 
+def filled(page: str, name: str, new: str) -> str:
+    """Returns a page with a text between the markers of this name."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    if page.count(begin) != 1 or page.count(end) != 1:
+        raise ValueError(f"the page is to have {begin} and {end}, each once")
+    before, _, rest = page.partition(begin)
+    return f"{before}{begin}\n{new}\n{end}{rest.partition(end)[2]}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
-    old = README.read_text(encoding="utf-8")
-    before, _, rest = old.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    new = f"{before}{BEGIN}\n{text()}\n{END}{after}"
-    if options.check:
-        if new != old:
-            print("the README's figures of compatibility are not those of tests/compat: run tests/compat/table.py")
-        return int(new != old)
-    README.write_text(new, encoding="utf-8")
-    return 0
+    wrong = 0
+    for path, texts in ((README, {"compat": text()}), (guide.PAGE, guide.texts())):
+        old = new = path.read_text(encoding="utf-8")
+        for name, between in texts.items():
+            new = filled(new, name, between)
+        if not options.check:
+            path.write_text(new, encoding="utf-8")
+        elif new != old:
+            print(f"{path.name} does not hold what tests/compat has: run tests/compat/table.py")
+            wrong = 1
+    return wrong
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from eagleray._private import hooks, native
+from eagleray._private import hooks, native, numpy_extra
 from eagleray.kernels import _copies, _devices, _native, _streams, _views
 from eagleray.kernels.dtypes import DType, parse
 from eagleray.kernels.errors import ClosedError, DTypeError, ShapeError
@@ -132,8 +132,7 @@ class Array(Memory):
         Raises:
             DTypeError: bfloat16, which numpy does not have.
         """
-        import numpy
-
+        numpy = numpy_extra.need("Array.numpy()")
         self._need_numpy()
         made = numpy.empty(self.shape, self.dtype.name)
         _native.load().copy_into(self, made)
@@ -208,8 +207,7 @@ class Array(Memory):
         if self._cuda >= 0:
             raise TypeError(f"the array is on {self.device}: numpy would copy it unasked. Call .numpy() for a copy")
         self._need_numpy()
-        import numpy
-
+        numpy = numpy_extra.need("Array.__array__")
         view = numpy.asarray(memoryview(self))
         if dtype is not None and view.dtype != numpy.dtype(dtype):
             if copy is False:

@@ -60,6 +60,7 @@ class Kernel:
 
     @property
     def device(self) -> str:
+        """The device that the kernel is compiled for, as ``"cuda:0"``."""
         return self._device or _devices.default_device()
 
     def _compiled(self) -> Any:

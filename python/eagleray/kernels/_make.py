@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from eagleray._private import native
+from eagleray._private import native, numpy_extra
 from eagleray.kernels import _devices, _dlpack, _native, _streams, _views
 from eagleray.kernels.dtypes import DType, parse
 from eagleray.kernels.errors import DTypeError
@@ -169,8 +169,7 @@ def _of_numpy(obj: Any) -> Array:
 
 def _of_values(obj: Any, wanted: DType | None) -> Array:
     """Lists, tuples, numbers, and what only numpy can read."""
-    import numpy
-
+    numpy = numpy_extra.need("an array of a list or a number")
     if wanted is not None and wanted != "bfloat16":
         made = numpy.asarray(obj, wanted.name)
     else:

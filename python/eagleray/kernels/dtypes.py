@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from eagleray._private import numpy_extra
 from eagleray.kernels.errors import DTypeError
 
 
@@ -89,7 +90,7 @@ def parse(value: Any) -> DType:
         return value
     found = _BY_NAME.get(str(value).rpartition(".")[2]) if not isinstance(value, type) else None
     if found is None and value is not None:
-        import numpy
+        numpy = numpy_extra.need(f"data type {value!r}")
 
         try:
             dtype = numpy.dtype(value)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import eagleray as ray
+from eagleray._private import numpy_extra
 
 Work = tuple[Callable[[], Any], float]
 
@@ -114,8 +115,7 @@ def _half() -> int:
 
 
 def _zeros(size: int) -> Any:
-    import numpy as np
-
+    np = numpy_extra.need("this line")
     return np.zeros(size // 8, dtype=np.int64)
 
 

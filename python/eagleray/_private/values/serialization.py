@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import msgpack
 
-from eagleray._private import faults
+from eagleray._private import faults, numpy_extra
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.state import process
 from eagleray._private.values import pickling
@@ -175,8 +175,7 @@ def _decode_array(meta: bytes, buffers: Buffers) -> Any:
 
 def form_of(meta: bytes) -> Form:
     """Decodes the metadata of an array."""
-    import numpy
-
+    numpy = numpy_extra.need("a value that is an array")
     dtype, shape, order = _unpackb(meta)
     if len(_forms) >= _MAX_FORMS:
         _forms.clear()

@@ -46,7 +46,7 @@ def _check(backend: Any, world_size: Any, group_name: Any, timeout: Any) -> None
             "torch.distributed with nccl inside of the actors"
         )
     if not gloo_available():
-        raise ImportError("collective groups need numpy: pip install numpy", name="numpy")
+        raise ImportError("collective groups need numpy: pip install 'eagleray[numpy]'", name="numpy")
     if not group_name or not isinstance(group_name, str):
         raise ValueError(f"group_name must be a text that is not empty, got {group_name!r}")
     if isinstance(world_size, bool) or not isinstance(world_size, int) or world_size <= 0:

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from typing import Any
 
+from eagleray._private import numpy_extra
 from eagleray.util.collective.types import ReduceOp
 
 
@@ -146,8 +147,7 @@ def _words(call: tuple[Any, ...]) -> str:
 
 def reduced(arrays: list[Any], op: ReduceOp) -> Any:
     """Returns one array of several: combined in the order of the ranks, so that all members get the same bits."""
-    import numpy as np
-
+    np = numpy_extra.need("a collective operation")
     function = {
         ReduceOp.SUM: np.add,
         ReduceOp.PRODUCT: np.multiply,
