@@ -46,7 +46,7 @@ def on_files(files: Files, config: Any) -> Files:
     }
     for source, target in PAGES.items():
         texts[source] = (ROOT / source).read_text()
-        files.append(File.generated(config, target, content=moved(texts[source], source)))
+        files.append(File.generated(config, target, content=spaced(moved(texts[source], source))))
     for source, text in texts.items():
         for match in LINK.finditer(text):
             path = posixpath.normpath(posixpath.join(posixpath.dirname(source), match[2]))
@@ -62,7 +62,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    return markdown if page.file.generated_by else moved(markdown, f"docs/{page.file.src_uri}")
+    return markdown if page.file.generated_by else spaced(moved(markdown, f"docs/{page.file.src_uri}"))
 
 
 def on_post_build(config: Any) -> None:
@@ -80,6 +80,20 @@ def in_site(path: str) -> str | None:
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return None if (ROOT / path).is_dir() else f"files/{path}"
+
+
+def spaced(text: str) -> str:
+    """Returns a text with an empty line before each list and table and after each comment: GitHub needs none there."""
+    lines: list[str] = []
+    code = False
+    for line in text.split("\n"):
+        code ^= line.startswith("```")
+        before = lines[-1] if lines else ""
+        begins = re.match(r"- |\d+\. |\|", line) and not re.match(r"- |\d+\. |\|| ", before)
+        if before and not code and (begins or before.startswith("<!--")):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def moved(text: str, source: str) -> str:

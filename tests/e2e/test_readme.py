@@ -16,6 +16,7 @@ DOCUMENTS = (
     "README.md",
     "docs/accelerators.md",
     "docs/actors.md",
+    "docs/cluster.md",
     "docs/coming-from-ray.md",
     "docs/fallback.md",
     "docs/gpu-memory.md",
@@ -30,6 +31,8 @@ DOCUMENTS = (
     "docs/util.md",
     "docs/values.md",
 )
+#: Programs that need something that is built first, and the tests that run them.
+ELSEWHERE = {"docs/go-workers.md": "test_go_workers.py"}
 RUN = "from eagleray._private.cli import main; main()"
 BLOCKS = [
     block
@@ -38,8 +41,12 @@ BLOCKS = [
 ]
 
 
-def test_there_are_programs() -> None:
-    assert len(BLOCKS) >= 9
+def test_every_page_with_programs_is_listed() -> None:
+    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md") if "\n```python\n" in path.read_text()}
+    assert pages - set(ELSEWHERE) == set(DOCUMENTS) - {"README.md"}
+    for page, test in ELSEWHERE.items():
+        assert page in (Path(__file__).parent / test).read_text()
+    assert len(BLOCKS) >= 50
 
 
 def test_what_they_import_is_installed_with_the_package() -> None:
