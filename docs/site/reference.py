@@ -22,6 +22,7 @@ MODULES = (
     "eagleray.runtime_context",
     "eagleray.runtime_env",
     "eagleray.job_config",
+    "eagleray.job_submission",
     "eagleray.cross_language",
     "eagleray.kernels",
     "eagleray.util",
