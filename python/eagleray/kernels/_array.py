@@ -134,7 +134,7 @@ class Array(Memory):
         """
         numpy = numpy_extra.need("Array.numpy()")
         self._need_numpy()
-        made = numpy.empty(self.shape, self.dtype.name)
+        made: np.ndarray[Any, Any] = numpy.empty(self.shape, self.dtype.name)
         _native.load().copy_into(self, made)
         return made
 
@@ -208,7 +208,7 @@ class Array(Memory):
             raise TypeError(f"the array is on {self.device}: numpy would copy it unasked. Call .numpy() for a copy")
         self._need_numpy()
         numpy = numpy_extra.need("Array.__array__")
-        view = numpy.asarray(memoryview(self))
+        view: np.ndarray[Any, Any] = numpy.asarray(memoryview(self))
         if dtype is not None and view.dtype != numpy.dtype(dtype):
             if copy is False:
                 raise ValueError(f"{self.dtype} cannot become {numpy.dtype(dtype)} without a copy")
