@@ -109,7 +109,7 @@ wheel: $(VENV)/.tools ## wheels in dist/: manylinux, one for each of PYTHONS tha
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/eagleray-*.whl
 	$(PY) -m pip wheel -q --no-deps --wheel-dir dist python/ray_compat
 
-docs: dev $(DOCS)/.ready ## the site of the documentation in build/docs: the pages, the Python and the Go reference; broken links fail
+docs: dev $(DOCS)/.ready ## the site of the documentation in build/docs: the pages, the Python and the Go reference; broken links fail; Python 3.11.5 or later
 	rm -rf build/docs build/reference
 	$(PY) docs/site/reference.py build/reference
 	go run ./tests/godoc build/reference/go core core/worker kernels raftstate

@@ -53,7 +53,7 @@ def on_files(files: Files, config: Any) -> Files:
             name = in_site(path)
             if (
                 name is not None
-                and name.startswith("files/")
+                and name.startswith("_files/")
                 and name not in files.src_uris
                 and (ROOT / path).is_file()
             ):
@@ -74,12 +74,15 @@ def on_post_build(config: Any) -> None:
 
 
 def in_site(path: str) -> str | None:
-    """Returns where the site has a file of the project; None for a folder, which the site does not have."""
+    """Returns where the site has a file of the project; None for a folder, which the site does not have.
+
+    Go takes no folder whose name begins with an underscore for a package.
+    """
     if path in PAGES:
         return PAGES[path]
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
-    return None if (ROOT / path).is_dir() else f"files/{path}"
+    return None if (ROOT / path).is_dir() else f"_files/{path}"
 
 
 def spaced(text: str) -> str:
