@@ -104,8 +104,9 @@ def _unless_empty(name: str, value: Any) -> None:
 def _no_transport(name: str, value: Any) -> None:
     if value:
         raise ValueError(
-            f"{name}=True is not supported: there is no tensor transport beside the object store. Leave it out: tensors "
-            "on the CPU are read in shared memory without a copy; eagleray.util.collective sends tensors between actors"
+            f"{name}=True is not supported: there is no tensor transport beside the object store. Leave it out: "
+            "tensors on the CPU are read in shared memory without a copy, and eagleray.util.collective sends tensors "
+            "between actors"
         )
 
 
