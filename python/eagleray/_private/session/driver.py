@@ -141,8 +141,8 @@ def init(
         infeasible: With "raise" (default) a task or actor that can never run fails; with "wait" it waits, as in Ray.
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
         **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_metrics_export_port``, the port at
-            127.0.0.1 where Prometheus reads metrics; ``_system_config``, of which the
-            settings of spilling are used; Ray's other private keywords have no effect, and a warning says so.
+            127.0.0.1 where Prometheus reads metrics; ``_skip_env_hook``: True leaves out the function that the variable
+            RAY_RUNTIME_ENV_HOOK names; ``_system_config``, of which the settings of spilling are used; Ray's other private keywords have no effect, and a warning says so.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
@@ -193,7 +193,8 @@ def init(
                 "Maybe you called init twice by accident? This error can be suppressed by passing in "
                 "'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
             )
-        session = _open(address, config, namespace, log_to_driver is not False, runtime_env, settings, served)
+        show, skip_hook = log_to_driver is not False, bool(kwargs.get("_skip_env_hook"))
+        session = _open(address, config, namespace, show, runtime_env, settings, served, skip_hook)
         if configure_logging and (settings is None or settings.logging is None):
             driver_log.configure(logging_level, logging_format)
         unused.warn({**given, **kwargs})
@@ -323,6 +324,7 @@ def _open(
     runtime_env: Mapping[str, Any] | None,
     settings: Settings | None = None,
     served: Mapping[str, Any] | None = None,
+    skip_hook: bool = False,
 ) -> Session:
     global _daemon, _registered
     from eagleray._private.session import node
@@ -336,7 +338,7 @@ def _open(
             f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. "
             "(Pass address='local' to start a session of one's own.)"
         )
-    if os.environ.get("RAY_RUNTIME_ENV_HOOK"):
+    if os.environ.get("RAY_RUNTIME_ENV_HOOK") and not skip_hook:
         from eagleray._private.environments import program_hook
 
         runtime_env = program_hook.applied(runtime_env)
