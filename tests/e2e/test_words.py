@@ -124,6 +124,17 @@ def test_an_option_without_effect_says_so(caplog: pytest.LogCaptureFixture) -> N
     assert "enable_task_events=False has no effect" in caplog.text
 
 
+def test_an_argument_of_a_node_without_effect_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from eagleray import cluster_utils
+
+    said: list[str] = []
+    monkeypatch.setattr(cluster_utils, "_said", set())
+    monkeypatch.setattr(cluster_utils.driver_log, "warning", said.append)
+    given = {"num_cpus": 2, "dashboard_port": 8265, "redis_password": None, "include_dashboard": False}
+    assert cluster_utils._flags(given) == cluster_utils._flags(given) == ["--num-cpus=2"]
+    assert len(said) == 1 and "add_node(dashboard_port=…) has no effect" in said[0]
+
+
 def test_deep_nesting_is_named(ray: Any) -> None:
     @ray.remote
     def take(x: Any) -> None: ...

@@ -142,7 +142,8 @@ def init(
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
         **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_metrics_export_port``, the port at
             127.0.0.1 where Prometheus reads metrics; ``_skip_env_hook``: True leaves out the function that the variable
-            RAY_RUNTIME_ENV_HOOK names; ``_system_config``, of which the settings of spilling are used; Ray's other private keywords have no effect, and a warning says so.
+            RAY_RUNTIME_ENV_HOOK names; ``_system_config``, of which the settings of spilling are used. Ray's other
+            private keywords have no effect, and a warning says so.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
