@@ -72,14 +72,14 @@ def test_what_has_no_effect_says_so_once(script: Any) -> None:
 
         for _ in range(2):
             given = {"proxy_server_url": "http://x", "enable_resource_isolation": True}
-            ray.init(num_cpus=1, _temp_dir="/x", **given)
+            ray.init(num_cpus=1, _redis_password="x", **given)
             ray.shutdown()
         ray.init(num_cpus=1, include_dashboard=False, dashboard_host="127.0.0.1", logging_config=None)
         """,
         env={**os.environ, "EAGLERAY_DEDUPLOGS": "0"},
     )
     said = re.findall(r"init\((\w+)=…\) has no effect: .+", done.stderr)
-    assert sorted(said) == ["_temp_dir", "enable_resource_isolation", "proxy_server_url"]
+    assert sorted(said) == ["_redis_password", "enable_resource_isolation", "proxy_server_url"]
     assert done.stderr.count("EAGLERAY_DEDUPLOGS is not known") == 1
 
 

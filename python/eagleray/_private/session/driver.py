@@ -142,7 +142,8 @@ def init(
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
         **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_metrics_export_port``, the port at
             127.0.0.1 where Prometheus reads metrics; ``_skip_env_hook``: True leaves out the function that the variable
-            RAY_RUNTIME_ENV_HOOK names; ``_system_config``, of which the settings of spilling are used. Ray's other
+            RAY_RUNTIME_ENV_HOOK names; ``_temp_dir``, the folder below which a session of the program's own lies, and
+            which is made if it is missing; ``_system_config``, of which the settings of spilling are used. Ray's other
             private keywords have no effect, and a warning says so.
 
     Raises:
@@ -195,7 +196,8 @@ def init(
                 "'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
             )
         show, skip_hook = log_to_driver is not False, bool(kwargs.get("_skip_env_hook"))
-        session = _open(address, config, namespace, show, runtime_env, settings, served, skip_hook)
+        root = _temp_dir(kwargs.get("_temp_dir"))
+        session = _open(address, config, namespace, show, runtime_env, settings, served, skip_hook, root)
         if configure_logging and (settings is None or settings.logging is None):
             driver_log.configure(logging_level, logging_format)
         unused.warn({**given, **kwargs})
@@ -317,6 +319,12 @@ def _sizes(gpu_memory: Any) -> list[int] | None:
     return [parse_bytes(f"gpu_memory[{index}]", value) for index, value in enumerate(gpu_memory)]
 
 
+def _temp_dir(given: Any) -> str | None:
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"_temp_dir must be the path of a folder, got {given!r}")
+    return given or None
+
+
 def _open(
     address: str | None,
     config: dict[str, Any],
@@ -326,6 +334,7 @@ def _open(
     settings: Settings | None = None,
     served: Mapping[str, Any] | None = None,
     skip_hook: bool = False,
+    root: str | None = None,
 ) -> Session:
     global _daemon, _registered
     from eagleray._private.session import node
@@ -350,7 +359,9 @@ def _open(
         before = job_config.inherited()
         if before is not None:
             job_config.join(before, runtime_env or {})
-    started = node.Daemon.start(config) if folder is None else None
+    started = node.Daemon.start(config, root) if folder is None else None
+    if started is None and root is not None:
+        driver_log.warning(f"init(_temp_dir={root!r}) has no effect: this session was started before, in {folder}.")
     hot = None
     try:
         # These run while the daemon starts.
