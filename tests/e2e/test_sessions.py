@@ -178,7 +178,7 @@ def test_use_after_shutdown_is_told(fresh: Any) -> None:
         ({"num_cpu": 1}, RuntimeError, "num_cpu"),
         ({"namespace": 1}, TypeError, "namespace"),
         ({"address": "10.0.0.1:6379"}, ConnectionError, "10.0.0.1:6379"),
-        ({"runtime_env": {"pip": ["x"]}}, ValueError, "pip"),
+        ({"runtime_env": {"conda": "x"}}, ValueError, "conda"),
         ({"infeasible": "perhaps"}, ValueError, "infeasible"),
     ],
     ids=str,
