@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from eagleray._private import missing
+from eagleray._private import driver_log, missing
 from eagleray._private.cli import BINARY
 
 __all__ = ["Cluster", "ClusterNode", "NodeProcess", "ProcessInfo"]
@@ -29,6 +29,9 @@ _TEXTS = ("num_cpus", "num_gpus", "memory", "object_store_memory", "node_name", 
 _JSON = {"resources": "--resources", "_system_config": "--system-config"}
 #: Arguments of Ray's nodes without a meaning here.
 _UNUSED = re.compile(r"dashboard_\w+|include_dashboard|redis_\w+|\w*_port|plasma_\w+|no_monitor|include_log_monitor")
+_UNUSED_WHY = "nodes choose free ports by themselves, and have neither Redis nor a dashboard"
+#: Arguments without an effect of which the program was told.
+_said: set[str] = set()
 _DEFAULTS = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 150 << 20, "node_ip_address": "127.0.0.1"}
 #: Variables that would lead a node elsewhere.
 _ELSEWHERE = (
@@ -313,7 +316,7 @@ class Cluster:
                 node_name, node_ip_address (127.0.0.1), gpu_memory, _system_config, and env_vars for the node's
                 processes; its workers have those that the driver does not set, see docs/environment.md. insecure=True
                 of the first node makes a cluster that does not encrypt what goes between its nodes. Further arguments
-                of Ray about ports, Redis and the dashboard have no effect.
+                of Ray about ports, Redis and the dashboard have no effect, and a warning says so once for each.
 
         Raises:
             TypeError: There is no such argument.
@@ -408,7 +411,12 @@ def _flags(arguments: dict[str, Any]) -> list[str]:
     """Returns the flags of ``eagleray start`` for the arguments of a node."""
     words = []
     for name, value in arguments.items():
-        if value is None or name in ("env_vars", "insecure") or _UNUSED.fullmatch(name):
+        if value is None or name in ("env_vars", "insecure"):
+            continue
+        if _UNUSED.fullmatch(name):
+            if value and name not in _said:
+                _said.add(name)
+                driver_log.warning(f"Cluster.add_node({name}=…) has no effect: {_UNUSED_WHY}.")
             continue
         if name in _TEXTS:
             words.append(f"--{name.replace('_', '-')}={value}")

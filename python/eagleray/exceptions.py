@@ -165,7 +165,7 @@ class ActorUnavailableError(RayActorError):
 class RaySystemError(RayError):
     """The runtime itself failed, or was used when it was not running."""
 
-    def __init__(self, client_exc: Any = "", traceback_str: str | None = None) -> None:
+    def __init__(self, client_exc: Any, traceback_str: str | None = None) -> None:
         super().__init__(client_exc)
         self.client_exc = client_exc
         self.traceback_str = traceback_str
@@ -191,7 +191,7 @@ class UnserializableException(RayError):
 class _Message(RayError):
     """An error with a text."""
 
-    def __init__(self, error_message: str = "") -> None:
+    def __init__(self, error_message: str) -> None:
         super().__init__(error_message)
         self.error_message = error_message
 
@@ -223,9 +223,17 @@ class PlacementGroupUnschedulableError(_Message):
 class ActorAlreadyExistsError(ValueError, RayError):
     """The name is taken by a living actor."""
 
+    def __init__(self, error_message: str) -> None:
+        super().__init__(error_message)
+        self.error_message = error_message
+
 
 class ActorHandleNotFoundError(ValueError, RayError):
     """The handle belongs to another session."""
+
+    def __init__(self, error_message: str) -> None:
+        super().__init__(error_message)
+        self.error_message = error_message
 
 
 class LocalRayletDiedError(RayError):
@@ -237,12 +245,20 @@ class LocalRayletDiedError(RayError):
         )
 
 
-class NodeDiedError(_Message):
+class NodeDiedError(RayError):
     """A machine of the cluster was lost."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
-class OutOfMemoryError(_Message):
+
+class OutOfMemoryError(RayError):
     """A worker was ended because the machine ran out of memory."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class GpuMemoryExceededError(OutOfMemoryError):
@@ -264,8 +280,12 @@ class ObjectStoreFullError(RayError):
 class RuntimeEnvSetupError(_Message):
     """The runtime environment could not be made."""
 
+    def __init__(self, error_message: str | None = None) -> None:
+        super().__init__(error_message or "")
+
     def __str__(self) -> str:
-        return f"Failed to set up runtime environment.\n{self.error_message}"
+        head = "Failed to set up runtime environment."
+        return f"{head}\n{self.error_message}" if self.error_message else head
 
 
 class PendingCallsLimitExceeded(RayError):
@@ -363,7 +383,10 @@ class TaskPlacementGroupRemoved(RayError):
 
 
 class ActorPlacementGroupRemoved(ActorDiedError):
-    """The actor's placement group was removed, and the actor ended with it."""
+    """The actor's placement group was removed, and the actor ended with it.
+
+    Ray's calls of such an actor fail with ``ActorDiedError``, so this is one, too.
+    """
 
     def __init__(
         self, error_msg: str = "The actor ended because its placement group was removed.", actor_id: str | None = None
@@ -394,6 +417,10 @@ class CrossLanguageError(RayError):
 
 class AuthenticationError(RayError):
     """The cluster refused the token."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class ObjectRefStreamEndOfStreamError(RayError):
@@ -431,9 +458,13 @@ class PlasmaObjectNotAvailable(RayError):
 class RpcError(_Message):
     """A message between processes of the runtime failed."""
 
-    def __init__(self, message: str = "", rpc_code: int | None = None) -> None:
+    def __init__(self, message: str, rpc_code: int | None = None) -> None:
         super().__init__(message)
+        self.message = message
         self.rpc_code = rpc_code
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.message, self.rpc_code)
 
 
 def _rebuild(cls: type[RayError], args: tuple[Any, ...], state: dict[str, Any]) -> RayError:

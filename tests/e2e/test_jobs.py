@@ -211,6 +211,35 @@ def test_a_program_that_was_not_submitted_is_listed(cluster: JobCluster, client:
     program.communicate("\n", timeout=60)
 
 
+def test_a_program_sees_submitted_jobs_and_their_logs_in_the_state_api(
+    cluster: JobCluster, client: JobSubmissionClient
+) -> None:
+    entrypoint = """python -c "import eagleray; eagleray.init(); print('from the job')" """
+    one = client.submit_job(entrypoint=entrypoint, submission_id="seen", entrypoint_resources={"b": 0.5})
+    job = ended(client, one)
+    assert job.status is JobStatus.SUCCEEDED, job.message
+    source = """
+        import dataclasses, json
+        import eagleray as ray
+        from eagleray.util import state
+        ray.init(address="auto")
+        rows = [dataclasses.asdict(row) for row in state.list_jobs(detail=True)]
+        own = ray.get_runtime_context().get_job_id()
+        print(json.dumps([rows, own, "".join(state.get_log(submission_id="seen"))]))
+    """
+    program = cluster.first.popen(textwrap.dedent(source))
+    printed, _ = program.communicate(timeout=60)
+    rows, own, log = json.loads(printed.splitlines()[-1])
+    (seen,) = [row for row in rows if row["submission_id"] == "seen"]
+    assert (seen["type"], seen["status"], seen["entrypoint"]) == ("SUBMISSION", "SUCCEEDED", entrypoint)
+    assert job.driver_info is not None and seen["driver_info"]["pid"] == job.driver_info.pid
+    assert seen["job_id"] == job.job_id and [row["job_id"] for row in rows].count(job.job_id) == 1
+    assert (seen["driver_exit_code"], seen["driver_node_id"]) == (0, job.driver_node_id)
+    (driver,) = [row for row in rows if row["job_id"] == own]
+    assert (driver["type"], driver["submission_id"], driver["status"]) == ("DRIVER", None, "RUNNING")
+    assert log == "from the job\n"
+
+
 def test_init_adds_to_the_environment_of_the_submission_and_changes_nothing(client: JobSubmissionClient) -> None:
     source = "import eagleray as ray; ray.init(runtime_env={'env_vars': {%r: '2'}}); import os; "
     source += "print(ray.get(ray.remote(lambda: (os.environ['A'], os.environ.get('B'))).remote()))"

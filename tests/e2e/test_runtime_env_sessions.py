@@ -160,6 +160,9 @@ def test_a_site_changes_the_environment_of_programs(script: Any, tmp_path: Path)
     """
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "RAY_RUNTIME_ENV_HOOK": "of_the_site.change"}
     assert script(program, env=env).stdout == "('yes', '1')\n"
+    skipping = program.replace("num_cpus=1", "num_cpus=1, _skip_env_hook=True").replace('["SITE"]', '.get("SITE")')
+    done = script(skipping, env=env)
+    assert done.stdout == "(None, '1')\n" and "_skip_env_hook" not in done.stderr
     for wrong in ("of_the_site.no", "nowhere.change", "change"):
         done = script(program, env={**env, "RAY_RUNTIME_ENV_HOOK": wrong}, check=False)
         assert (

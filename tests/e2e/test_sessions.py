@@ -71,6 +71,25 @@ def test_second_init(fresh: Any) -> None:
     assert again["address"] == fresh.init(ignore_reinit_error=True)["address"]
 
 
+def test_a_session_lies_where_the_program_says(fresh: Any, script: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        base = os.path.join(folder, "new", f"eagleray-{os.getuid()}")
+        fresh.init(**LOCAL, _temp_dir=os.path.join(folder, "new"))
+        context = fresh.get_runtime_context()
+        assert context.get_temp_dir() == base and os.listdir(base) == [context.get_session_name()]
+        assert fresh.get(fresh.remote(lambda: 5).remote()) == 5
+        there = os.path.join(base, context.get_session_name())
+        done = script(f"import eagleray; eagleray.init({there!r}, _temp_dir='/a')")
+        assert "init(_temp_dir='/a') has no effect: this session was started before, in " + base in done.stderr
+        fresh.shutdown()
+        assert not os.listdir(base)
+    with pytest.raises(TypeError, match="_temp_dir must be the path of a folder, got 5"):
+        fresh.init(**LOCAL, _temp_dir=5)
+    with pytest.raises(ValueError, match="too long a name for sockets"):
+        fresh.init(**LOCAL, _temp_dir="/tmp/" + "x" * 200)
+    assert not fresh.is_initialized()
+
+
 def test_shutdown_without_a_session_and_twice(fresh: Any) -> None:
     fresh.shutdown()
     fresh.init(**LOCAL)
@@ -159,7 +178,7 @@ def test_use_after_shutdown_is_told(fresh: Any) -> None:
         ({"num_cpu": 1}, RuntimeError, "num_cpu"),
         ({"namespace": 1}, TypeError, "namespace"),
         ({"address": "10.0.0.1:6379"}, ConnectionError, "10.0.0.1:6379"),
-        ({"runtime_env": {"pip": ["x"]}}, ValueError, "pip"),
+        ({"runtime_env": {"conda": "x"}}, ValueError, "conda"),
         ({"infeasible": "perhaps"}, ValueError, "infeasible"),
     ],
     ids=str,

@@ -90,11 +90,11 @@ def test_what_cannot_be_read_is_said(other: str) -> None:
         state.list_logs(node_ip=ray.nodes()[0]["NodeManagerAddress"])
     with pytest.raises(RayStateApiException, match="no actor 00 has a process"):
         log(actor_id="00")
-    with pytest.raises(ValueError, match="needs one of filename=, actor_id= and pid="):
+    with pytest.raises(ValueError, match="needs one of filename=, actor_id=, pid= and submission_id="):
         state.get_log(pid=1, filename="x")
     with pytest.raises(RayStateApiException, match="worker_pid"):
         state.get_log(task_id="00")
-    with pytest.raises(RayStateApiException, match="get_job_logs"):
+    with pytest.raises(RayStateApiException, match="no job was submitted with the id 'x'"):
         state.get_log(submission_id="x")
     with pytest.raises(ValueError, match="suffix"):
         state.get_log(pid=1, suffix="log")

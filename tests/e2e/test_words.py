@@ -72,14 +72,14 @@ def test_what_has_no_effect_says_so_once(script: Any) -> None:
 
         for _ in range(2):
             given = {"proxy_server_url": "http://x", "enable_resource_isolation": True}
-            ray.init(num_cpus=1, _temp_dir="/x", **given)
+            ray.init(num_cpus=1, _redis_password="x", **given)
             ray.shutdown()
         ray.init(num_cpus=1, include_dashboard=False, dashboard_host="127.0.0.1", logging_config=None)
         """,
         env={**os.environ, "EAGLERAY_DEDUPLOGS": "0"},
     )
     said = re.findall(r"init\((\w+)=…\) has no effect: .+", done.stderr)
-    assert sorted(said) == ["_temp_dir", "enable_resource_isolation", "proxy_server_url"]
+    assert sorted(said) == ["_redis_password", "enable_resource_isolation", "proxy_server_url"]
     assert done.stderr.count("EAGLERAY_DEDUPLOGS is not known") == 1
 
 
@@ -122,6 +122,17 @@ def test_an_option_without_effect_says_so(caplog: pytest.LogCaptureFixture) -> N
         logging.getLogger("eagleray").removeHandler(caplog.handler)
     assert [record.getMessage() for record in caplog.records].count(caplog.records[0].getMessage()) == 1
     assert "enable_task_events=False has no effect" in caplog.text
+
+
+def test_an_argument_of_a_node_without_effect_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from eagleray import cluster_utils
+
+    said: list[str] = []
+    monkeypatch.setattr(cluster_utils, "_said", set())
+    monkeypatch.setattr(cluster_utils.driver_log, "warning", said.append)
+    given = {"num_cpus": 2, "dashboard_port": 8265, "redis_password": None, "include_dashboard": False}
+    assert cluster_utils._flags(given) == cluster_utils._flags(given) == ["--num-cpus=2"]
+    assert len(said) == 1 and "add_node(dashboard_port=…) has no effect" in said[0]
 
 
 def test_deep_nesting_is_named(ray: Any) -> None:

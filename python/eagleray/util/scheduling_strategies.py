@@ -22,12 +22,37 @@ class NodeAffinitySchedulingStrategy:
     Args:
         node_id: The node's id in hex, as ``NodeID`` in ``nodes()``.
         soft: Whether other nodes do when that node cannot.
+        _spill_on_unavailable: Must be False: work waits for room on its node, also with ``soft``.
+        _fail_on_unavailable: Must be False: work waits for room on its node, and does not fail.
+
+    Raises:
+        ValueError: the id cannot be one, or ``_spill_on_unavailable`` or ``_fail_on_unavailable`` is given.
     """
 
     node_id: str
     soft: bool
     _spill_on_unavailable: bool = False
     _fail_on_unavailable: bool = False
+
+    def __post_init__(self) -> None:
+        from eagleray._private.calls.placement import check_node_id
+
+        check_node_id(self.node_id)
+        if self._spill_on_unavailable and not self.soft:
+            raise ValueError("_spill_on_unavailable=True needs soft=True: with soft=False no other node may be taken")
+        if self._fail_on_unavailable and self.soft:
+            raise ValueError("_fail_on_unavailable=True needs soft=False: with soft=True another node may be taken")
+        if self._spill_on_unavailable:
+            raise ValueError(
+                "NodeAffinitySchedulingStrategy(_spill_on_unavailable=True) is not supported: the work waits until its "
+                "node has room. To take another node at once, leave scheduling_strategy out: a node that is busy is "
+                "then passed over"
+            )
+        if self._fail_on_unavailable:
+            raise ValueError(
+                "NodeAffinitySchedulingStrategy(_fail_on_unavailable=True) is not supported: the work waits until its "
+                "node has room. Give get() or wait() a timeout, and cancel() the task when it is over"
+            )
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from casebook import accepts, attempt, case
@@ -288,3 +289,29 @@ def a_decorated_method_that_a_derived_class_overrides(ray: Any) -> None:
             return 3, 4
 
     print(ray.get(Derived.remote().two.remote(), timeout=30))
+
+
+@case
+def tensor_transports_that_are_not_there(ray: Any) -> None:
+    @ray.remote(num_cpus=0)
+    class Actor:
+        def run(self) -> int:
+            return 7
+
+    actor = Actor.remote()
+    run = actor.run
+    for transport in ("pigeon", "nccl"):
+        attempt(transport, lambda transport=transport: run.options(tensor_transport=transport).remote())
+        attempt(f"put {transport}", lambda transport=transport: ray.put(1, _tensor_transport=transport))
+    attempt("none", lambda: ray.get(run.options(tensor_transport=None).remote()))
+
+
+@case
+def affinities_that_contradict_themselves(ray: Any) -> None:
+    module = importlib.import_module(f"{ray.__name__}.util.scheduling_strategies")
+    node = ray.get_runtime_context().get_node_id()
+    kind = module.NodeAffinitySchedulingStrategy
+    accepts("spill, not soft", lambda: kind(node, soft=False, _spill_on_unavailable=True))
+    accepts("fail, soft", lambda: kind(node, soft=True, _fail_on_unavailable=True))
+    accepts("neither", lambda: kind(node, soft=True, _spill_on_unavailable=False, _fail_on_unavailable=False))
+    accepts("no id", lambda: kind("not an id", soft=True))

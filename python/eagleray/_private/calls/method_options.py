@@ -38,6 +38,9 @@ def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> 
         TypeError: no option has such a name, or a value has the wrong type.
         ValueError: a value is wrong.
     """
+    if "tensor_transport" in options:
+        _check_transport(f"{method.name}.options", options["tensor_transport"])
+        options = {name: value for name, value in options.items() if name != "tensor_transport"}
     for name in options:
         if name not in NAMES:
             near = suggestions.suggestion(name, NAMES)
@@ -77,11 +80,7 @@ def check_decorator(options: Mapping[str, Any]) -> None:
         raise AssertionError(
             f"@method takes {', '.join(DECORATOR)}; got {suggestions.with_suggestions(unknown, DECORATOR)}"
         )
-    transport = options.get("tensor_transport")
-    if transport is not None and str(transport).lower() != "object_store":
-        raise ValueError(
-            f"@method(tensor_transport={transport!r}) is not supported: tensors go through the object store"
-        )
+    _check_transport("@method", options.get("tensor_transport"))
     count = options.get("num_returns")
     if isinstance(count, int) and count < 0:
         raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {count}")
@@ -89,6 +88,14 @@ def check_decorator(options: Mapping[str, Any]) -> None:
     _check_values(options)
     if not isinstance(options.get(GROUP, ""), (str, type(None))):
         raise TypeError(f"concurrency_group takes the name of a group, a text; got {options[GROUP]!r}")
+
+
+def _check_transport(where: str, transport: Any) -> None:
+    if transport is not None and str(transport).lower() != "object_store":
+        raise ValueError(
+            f"{where}(tensor_transport={transport!r}) is not supported: tensors go through the object store. Leave it "
+            "out; eagleray.util.collective sends tensors between actors"
+        )
 
 
 def _check_values(options: Mapping[str, Any]) -> None:

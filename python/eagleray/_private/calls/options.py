@@ -101,6 +101,15 @@ def _unless_empty(name: str, value: Any) -> None:
         raise ValueError(f"The option {name!r} is not supported yet: leave it out")
 
 
+def _no_transport(name: str, value: Any) -> None:
+    if value:
+        raise ValueError(
+            f"{name}=True is not supported: there is no tensor transport beside the object store. Leave it out: "
+            "tensors on the CPU are read in shared memory without a copy, and eagleray.util.collective sends tensors "
+            "between actors"
+        )
+
+
 _told_of_events = False
 
 
@@ -160,7 +169,7 @@ TABLE: dict[str, Option] = {
     "max_pending_calls": _actor(int, check=_at_least(-1, " (-1: no limit)")),
     "concurrency_groups": _actor(dict, check=_groups, decorator_only=True),
     "allow_out_of_order_execution": _actor(bool),
-    "enable_tensor_transport": _actor(bool, check=_unless_empty),
+    "enable_tensor_transport": _actor(bool, check=_no_transport),
 }
 
 

@@ -74,6 +74,15 @@ def check_together(options: Mapping[str, Any]) -> None:
         raise ValueError("fallback in a placement group is not supported yet: leave one of them out")
 
 
+def check_node_id(wanted: Any) -> None:
+    """Raises if a NodeAffinitySchedulingStrategy names what cannot be the id of a node."""
+    if not isinstance(wanted, str) or not _NODE_ID.fullmatch(wanted):
+        raise ValueError(
+            f"NodeAffinitySchedulingStrategy names node {wanted!r}: ids of nodes have 56 hexadecimal digits, as "
+            "NodeID in ray.nodes()"
+        )
+
+
 def strategy_name(strategy: Any) -> str:
     """Returns the scheduling strategy that the user wrote, which names no placement group, in the core's form."""
     if strategy is None or strategy == "DEFAULT" or labels.is_strategy(strategy):
@@ -82,11 +91,7 @@ def strategy_name(strategy: Any) -> str:
         return "SPREAD"
     wanted = getattr(strategy, "node_id", None)
     if wanted is not None:
-        if not isinstance(wanted, str) or not _NODE_ID.fullmatch(wanted):
-            raise ValueError(
-                f"NodeAffinitySchedulingStrategy names node {wanted!r}: ids of nodes have 56 hexadecimal digits, as "
-                "NodeID in ray.nodes()"
-            )
+        check_node_id(wanted)
         return f"node:{wanted}:soft" if strategy.soft else f"node:{wanted}"
     raise ValueError(
         "scheduling_strategy takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy, a "

@@ -11,7 +11,7 @@ import eagleray
 from eagleray import exceptions
 from eagleray._private.jobs.manager import Manager
 from eagleray._private.jobs.model import JobInfo
-from eagleray._private.jobs.supervisor import log_path
+from eagleray._private.jobs.records import log_path
 from eagleray._private.state import process
 from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

@@ -27,8 +27,6 @@ from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 #: The namespace of the supervisors' names, and the prefix of these. Both are Ray's.
 NAMESPACE = "SUPERVISOR_ACTOR_RAY_NAMESPACE"
 _ACTOR = "_ray_internal_job_actor_"
-#: Jobs whose drivers are in such a namespace are parts of the cluster itself.
-INTERNAL = "_ray_internal_"
 _START_TIMEOUT = "RAY_JOB_START_TIMEOUT_SECONDS"
 _USUAL_START_SECONDS = 900.0
 _STOP_SECONDS = 10.0
@@ -181,11 +179,7 @@ class Manager:
 
     def _drivers(self) -> list[JobDetails]:
         found = census.take(None, 10.0, head=True)
-        return [
-            JobDetails(**known(JobDetails, row))
-            for row, raw in zip(found.jobs(), found.raw["Jobs"] or (), strict=True)
-            if not raw["Namespace"].startswith(INTERNAL)
-        ]
+        return [JobDetails(**known(JobDetails, row)) for row in found.programs()]
 
     def _find(self, name: str) -> tuple[str, JobInfo]:
         record = records.get(self._session, name)

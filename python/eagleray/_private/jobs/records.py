@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import time
 from typing import Any
 
@@ -69,6 +70,11 @@ def drivers(session: Session) -> dict[str, dict[str, str]]:
         if body is not None:
             found[key.decode()] = json.loads(body)
     return found
+
+
+def log_path(session_dir: str, submission_id: str) -> str:
+    """Returns the log of a job on its node."""
+    return os.path.join(session_dir, "logs", f"job-driver-{submission_id}.log")
 
 
 def milliseconds() -> int:

@@ -19,7 +19,8 @@ from urllib.parse import unquote, urlsplit
 
 import eagleray
 from eagleray._private.jobs import logs, requests
-from eagleray._private.jobs.manager import INTERNAL, Manager, NotFound, Refused
+from eagleray._private.jobs.manager import Manager, NotFound, Refused
+from eagleray._private.session import census
 from eagleray._version import API_VERSION
 
 #: The descriptor of the listener.
@@ -224,7 +225,7 @@ def main(folder: str) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     listener = socket.socket(fileno=_LISTENER)
     listener.set_inheritable(False)
-    eagleray.init(address=folder, namespace=f"{INTERNAL}jobs", log_to_driver=False, configure_logging=False)
+    eagleray.init(address=folder, namespace=f"{census.INTERNAL}jobs", log_to_driver=False, configure_logging=False)
     manager = Manager(folder)
     server = Server(manager, listener)
 

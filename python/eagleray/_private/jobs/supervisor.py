@@ -26,11 +26,6 @@ STOP_WAIT = "RAY_JOB_STOP_WAIT_TIME_S"
 _TAIL = 20_000
 
 
-def log_path(session_dir: str, submission_id: str) -> str:
-    """Returns the log of a job on its node."""
-    return os.path.join(session_dir, "logs", f"job-driver-{submission_id}.log")
-
-
 class JobSupervisor:
     """Runs one job, and ends with it.
 
@@ -86,7 +81,7 @@ class JobSupervisor:
 
     def _job(self, entrypoint: str, metadata: dict[str, str], gpus: bool) -> dict[str, Any]:
         variables = self._variables(metadata, gpus)
-        log = log_path(self._session.session_dir, self._id)
+        log = records.log_path(self._session.session_dir, self._id)
         with self._lock:
             if self._stopped:
                 return {"status": JobStatus.STOPPED}

@@ -20,6 +20,8 @@ from eagleray.util.state.exception import RayStateApiException, ServerUnavailabl
 
 #: The largest number of rows of one kind from one process.
 MOST = 10_000
+#: Drivers in such a namespace are parts of the cluster itself.
+INTERNAL = "_ray_internal_"
 _PLACES = {
     "pending": "PENDING",
     "infeasible": "PENDING",
@@ -286,6 +288,11 @@ class Census:
             }
             for row in self.raw["Jobs"] or ()
         ]
+
+    def programs(self) -> list[dict[str, Any]]:
+        """Returns the rows of ``JobState`` without drivers that are parts of the cluster itself."""
+        raw = self.raw["Jobs"] or ()
+        return [row for row, job in zip(self.jobs(), raw, strict=True) if not job["Namespace"].startswith(INTERNAL)]
 
 
 def take(

@@ -141,8 +141,10 @@ def init(
         infeasible: With "raise" (default) a task or actor that can never run fails; with "wait" it waits, as in Ray.
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
         **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_metrics_export_port``, the port at
-            127.0.0.1 where Prometheus reads metrics; ``_system_config``, of which the
-            settings of spilling are used; Ray's other private keywords have no effect, and a warning says so.
+            127.0.0.1 where Prometheus reads metrics; ``_skip_env_hook``: True leaves out the function that the variable
+            RAY_RUNTIME_ENV_HOOK names; ``_temp_dir``, the folder below which a session of the program's own lies, and
+            which is made if it is missing; ``_system_config``, of which the settings of spilling are used. Ray's other
+            private keywords have no effect, and a warning says so.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
@@ -193,7 +195,9 @@ def init(
                 "Maybe you called init twice by accident? This error can be suppressed by passing in "
                 "'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
             )
-        session = _open(address, config, namespace, log_to_driver is not False, runtime_env, settings, served)
+        show, skip_hook = log_to_driver is not False, bool(kwargs.get("_skip_env_hook"))
+        root = _temp_dir(kwargs.get("_temp_dir"))
+        session = _open(address, config, namespace, show, runtime_env, settings, served, skip_hook, root)
         if configure_logging and (settings is None or settings.logging is None):
             driver_log.configure(logging_level, logging_format)
         unused.warn({**given, **kwargs})
@@ -315,6 +319,12 @@ def _sizes(gpu_memory: Any) -> list[int] | None:
     return [parse_bytes(f"gpu_memory[{index}]", value) for index, value in enumerate(gpu_memory)]
 
 
+def _temp_dir(given: Any) -> str | None:
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"_temp_dir must be the path of a folder, got {given!r}")
+    return given or None
+
+
 def _open(
     address: str | None,
     config: dict[str, Any],
@@ -323,6 +333,8 @@ def _open(
     runtime_env: Mapping[str, Any] | None,
     settings: Settings | None = None,
     served: Mapping[str, Any] | None = None,
+    skip_hook: bool = False,
+    root: str | None = None,
 ) -> Session:
     global _daemon, _registered
     from eagleray._private.session import node
@@ -336,7 +348,7 @@ def _open(
             f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. "
             "(Pass address='local' to start a session of one's own.)"
         )
-    if os.environ.get("RAY_RUNTIME_ENV_HOOK"):
+    if os.environ.get("RAY_RUNTIME_ENV_HOOK") and not skip_hook:
         from eagleray._private.environments import program_hook
 
         runtime_env = program_hook.applied(runtime_env)
@@ -347,7 +359,9 @@ def _open(
         before = job_config.inherited()
         if before is not None:
             job_config.join(before, runtime_env or {})
-    started = node.Daemon.start(config) if folder is None else None
+    started = node.Daemon.start(config, root) if folder is None else None
+    if started is None and root is not None:
+        driver_log.warning(f"init(_temp_dir={root!r}) has no effect: this session was started before, in {folder}.")
     hot = None
     try:
         # These run while the daemon starts.

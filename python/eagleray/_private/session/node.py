@@ -26,15 +26,15 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 BINARY = os.path.join(_PACKAGE, "_bin", "eagleray")
 
 
-def base_dir() -> str:
-    """Returns the folder of this user's sessions, and makes it with mode 0700."""
+def base_dir(root: str | None = None) -> str:
+    """Returns the folder of this user's sessions, below ``root`` or where the variables say; makes it, mode 0700."""
     uid = os.getuid()
-    root = os.environ.get("EAGLERAY_TMPDIR") or os.environ.get("RAY_TMPDIR") or "/tmp"
+    root = root or os.environ.get("EAGLERAY_TMPDIR") or os.environ.get("RAY_TMPDIR") or "/tmp"
     base = os.path.join(os.path.abspath(root), f"eagleray-{uid}")
     if len(base) + _SOCKET_TAIL > _LONGEST_SOCKET:
         room = _LONGEST_SOCKET - _SOCKET_TAIL - len(base) + len(os.path.abspath(root))
         raise ValueError(
-            f"the folder {root!r} has too long a name for sockets: set EAGLERAY_TMPDIR to one of at most "
+            f"the folder {root!r} has too long a name for sockets: give EAGLERAY_TMPDIR or _temp_dir one of at most "
             f"{room} characters"
         )
     os.makedirs(base, mode=0o700, exist_ok=True)
@@ -143,8 +143,8 @@ class Daemon:
         self._store = -1  # a descriptor of the store's memory, see store_memory
 
     @classmethod
-    def start(cls, config: Mapping[str, Any]) -> Daemon:
-        """Starts a daemon; ``await_ready`` waits until it listens.
+    def start(cls, config: Mapping[str, Any], root: str | None = None) -> Daemon:
+        """Starts a daemon with its session below ``root``; ``await_ready`` waits until it listens.
 
         Raises:
             RuntimeError: the daemon's binary is missing.
@@ -156,7 +156,7 @@ class Daemon:
             )
         store_memory.await_freed()
         # The daemon makes the folder: if either process is killed from now on, the other one removes it.
-        folder = os.path.join(base_dir(), "s-" + os.urandom(5).hex())
+        folder = os.path.join(base_dir(root), "s-" + os.urandom(5).hex())
         mine, its = socket.socketpair()
         said = io.FileIO(os.memfd_create("eagleray-daemon-says"))
         try:

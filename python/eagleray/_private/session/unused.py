@@ -25,12 +25,18 @@ _UNUSED: dict[str, tuple[Any, str]] = {
     "_plasma_directory": (None, "objects lie in anonymous shared memory"),
     "_redis_password": (None, _PORTS),
     "_redis_username": (None, _PORTS),
-    "_skip_env_hook": (False, "there are no hooks"),
-    "_temp_dir": (None, "set the variable EAGLERAY_TMPDIR before the program starts"),
     "_tracing_startup_hook": (None, "set EAGLERAY_TRACE and use `eagleray trace-report`"),
 }
 #: Private keywords that have an effect.
-USED = ("_memory", "_metrics_export_port", "_node_name", "_system_config", "_object_spilling_directory")
+USED = (
+    "_memory",
+    "_metrics_export_port",
+    "_node_name",
+    "_object_spilling_directory",
+    "_skip_env_hook",
+    "_system_config",
+    "_temp_dir",
+)
 #: Keywords that are not among the parameters of ``init``.
 MORE = frozenset({*(name for name in _UNUSED if name.startswith("_")), *USED}) | {
     "enable_resource_isolation",

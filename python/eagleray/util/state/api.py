@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eagleray._private.session import census
+from eagleray._private.state import process
 from eagleray.util.state.common import (
     DEFAULT_LIMIT,
     DEFAULT_RPC_TIMEOUT,
@@ -102,7 +103,12 @@ def _workers(address: str | None, timeout: float) -> Answer:
 
 
 def _jobs(address: str | None, timeout: float) -> Answer:
-    rows = census.take(address, timeout, head=True).jobs()
+    rows = census.take(address, timeout, head=True).programs()
+    session = process.session
+    if session is not None and address in (None, "auto", session.session_dir):
+        from eagleray._private.jobs import listing
+
+        rows = listing.with_submissions(session, rows)
     return Answer(rows, len(rows))
 
 

@@ -151,15 +151,19 @@ class NodeState(StateSchema):
 
 @dataclass
 class JobState(StateSchema):
-    """A driver's run."""
+    """A submitted job, or a driver that nobody has submitted.
+
+    Submitted jobs are known to programs that have called ``init``. A process outside sees their drivers, as ``DRIVER``;
+    ``JobSubmissionClient.list_jobs`` and ``eagleray job list`` show them from there.
+    """
 
     key: ClassVar[str] = "job_id"
 
-    job_id: str = column()
+    job_id: str | None = column()
     submission_id: str | None = column()
     entrypoint: str = column(filterable=False)
-    type: str = column()  # DRIVER
-    status: str = column()  # RUNNING, SUCCEEDED, FAILED
+    type: str = column()  # SUBMISSION, DRIVER
+    status: str = column()  # PENDING, RUNNING, STOPPED, SUCCEEDED, FAILED
     message: str | None = column(filterable=False)
     error_type: str | None = column(filterable=False)
     driver_info: dict[str, Any] | None = column(filterable=False)

@@ -102,7 +102,7 @@ def get_log(
         suffix: ``"out"`` or ``"err"`` of an actor or a process.
         encoding: Of the text; None gives bytes.
         errors: As of ``bytes.decode``.
-        submission_id: Not supported here: ``JobSubmissionClient.get_job_logs`` has the logs of jobs.
+        submission_id: A submitted job: what its entrypoint has written. Needs a program that has called ``init``.
         attempt_number: See ``task_id``.
         filter_ansi_code: Whether to leave out the codes that colour text.
 
@@ -117,17 +117,18 @@ def get_log(
         raise RayStateApiException(
             "the log of one task is not kept apart: get_task(task_id).worker_pid is the process, and pid= gives its log"
         )
-    if submission_id is not None:
-        raise RayStateApiException("the log of a job comes from JobSubmissionClient.get_job_logs(submission_id)")
     if suffix not in ("out", "err"):
         raise ValueError(f"suffix must be 'out' or 'err', got {suffix!r}")
     if isinstance(tail, bool) or not isinstance(tail, int):
         raise TypeError(f"tail must be a number of lines, got {tail!r}")
-    given = [
-        name for name, value in (("filename", filename), ("actor_id", actor_id), ("pid", pid)) if value is not None
-    ]
+    named = {"filename": filename, "actor_id": actor_id, "pid": pid, "submission_id": submission_id}
+    given = [name for name, value in named.items() if value is not None]
     if len(given) != 1:
-        raise ValueError(f"get_log() needs one of filename=, actor_id= and pid=, got {', '.join(given) or 'none'}")
+        raise ValueError(
+            f"get_log() needs one of filename=, actor_id=, pid= and submission_id=, got {', '.join(given) or 'none'}"
+        )
+    if submission_id is not None:
+        node_id, filename = _log_of_job(address, submission_id)
     if actor_id is not None:
         from eagleray.util.state.api import get_actor
 
@@ -141,6 +142,22 @@ def get_log(
     place = _find(address, node_id, node_ip, timeout)
     start = 0 if tail < 0 else _on(place, timeout, _start_of, name, tail, follow)
     return _parts(place, timeout, name, start, follow, _interval or 0.5, encoding, errors or "strict", filter_ansi_code)
+
+
+def _log_of_job(address: str | None, submission_id: str) -> tuple[str, str]:
+    """The node and the file of a submitted job."""
+    session = process.session
+    if session is None or address not in (None, "auto", session.session_dir):
+        raise RayStateApiException(
+            "where the log of a submitted job is, the cluster tells its programs only: call init() first, or use "
+            "JobSubmissionClient.get_job_logs(submission_id)"
+        )
+    from eagleray._private.jobs import listing
+
+    try:
+        return listing.log_of(session, submission_id)
+    except LookupError as problem:
+        raise RayStateApiException(str(problem)) from None
 
 
 def _parts(
