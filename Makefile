@@ -21,7 +21,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots docs wheel gen fuzz sim histories robust soak mutants clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots docs wheel gen fuzz sim histories robust soak mutants real clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ fmt: ## format the Go and Python sources
 compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minutes)
 	$(PY) tests/compat/table.py
 	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
+
+LIBRARIES ?=
+real: dev ## run small programs of libraries that use Ray under Eagle Ray and under Ray; LIBRARIES= chooses
+	$(PY) tests/compat/real/run.py $(LIBRARIES)
 
 BENCH ?= --quick
 BENCH_SYSTEMS = --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python

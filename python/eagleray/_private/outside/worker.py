@@ -28,6 +28,9 @@ from eagleray.util import inspection
 cancel, get, get_actor, get_gpu_ids = api.cancel, api.get, api.get_actor, api.get_gpu_ids
 kill, nodes, put, wait = api.kill, api.nodes, api.put, api.wait
 
+#: What ``init`` returns; Ray has another such class for its client, which is not there.
+BaseContext = RayContext
+
 SCRIPT_MODE = 0
 WORKER_MODE = 1
 SPILL_WORKER_MODE = 2

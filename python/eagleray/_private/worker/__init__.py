@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: What libraries look for here.
 _OUTSIDE = frozenset(
     {
-        *("CoreWorker", "Node", "RayContext", "RemoteFunctionNoArgs", "SerializationContext", "Worker"),
+        *("BaseContext", "CoreWorker", "Node", "RayContext", "RemoteFunctionNoArgs", "SerializationContext", "Worker"),
         *("SCRIPT_MODE", "WORKER_MODE", "SPILL_WORKER_MODE", "RESTORE_WORKER_MODE"),
         *("_global_node", "blocking_get_inside_async_warned", "cancel", "get", "get_actor", "get_dashboard_url"),
         *("get_gpu_ids", "get_resource_ids", "global_worker", "init", "is_initialized", "kill", "logger", "nodes"),
