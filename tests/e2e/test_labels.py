@@ -261,6 +261,20 @@ def test_labels_of_the_node(started: None) -> None:
     assert eagleray.get(runs.options(label_selector={"ray.io/node-id": node}).remote(), timeout=30)
 
 
+def test_the_state_api_shows_selectors_of_actors(started: None) -> None:
+    asked: list[dict[str, Any]] = [
+        {"label_selector": {"zone": "in(a,b)", "other": "!x"}, "fallback_strategy": [{"label_selector": {}}]},
+        {"scheduling_strategy": NodeLabelSchedulingStrategy({"zone": Exists()})},
+        {},
+    ]
+    kept = [Runs.options(**options).remote() for options in asked]
+    eagleray.get([actor.here.remote() for actor in kept], timeout=30)
+    rows = {row.actor_id: row.label_selector for row in eagleray.util.state.list_actors(detail=True)}
+    assert [rows[actor._actor_id.hex()] for actor in kept] == [asked[0]["label_selector"], None, None]
+    for actor in kept:
+        eagleray.kill(actor)
+
+
 @pytest.mark.parametrize(
     ("labels", "text"),
     [
@@ -275,20 +289,6 @@ def test_init_refuses_what_no_label_can_be(labels: dict[str, str], text: str) ->
     with pytest.raises(ValueError, match=re.escape(text)):
         eagleray.init(num_cpus=1, labels=labels)
     assert not eagleray.is_initialized()
-
-
-def test_the_state_api_shows_selectors_of_actors(started: None) -> None:
-    asked: list[dict[str, Any]] = [
-        {"label_selector": {"zone": "in(a,b)", "other": "!x"}, "fallback_strategy": [{"label_selector": {}}]},
-        {"scheduling_strategy": NodeLabelSchedulingStrategy({"zone": Exists()})},
-        {},
-    ]
-    kept = [Runs.options(**options).remote() for options in asked]
-    eagleray.get([actor.here.remote() for actor in kept], timeout=30)
-    rows = {row.actor_id: row.label_selector for row in eagleray.util.state.list_actors(detail=True)}
-    assert [rows[actor._actor_id.hex()] for actor in kept] == [asked[0]["label_selector"], None, None]
-    for actor in kept:
-        eagleray.kill(actor)
 
 
 def test_variables_give_labels(script: Any) -> None:

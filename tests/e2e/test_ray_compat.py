@@ -67,7 +67,7 @@ CASES = {
         import importlib.util, ray
         programs = [
             "import ray.data", "import ray.data.dataset", "from ray import tune", "from ray.data import Dataset",
-            "from ray.train.torch import TorchTrainer", "import ray.job_submission",
+            "from ray.train.torch import TorchTrainer",
             "import ray.serve",
             "import ray.util.tracing", "from ray.util.rpdb import set_trace",
             "import ray.util.horovod as horovod", "from ray.util import spark",

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/heads"
+	"github.com/eagleray/eagleray/core/internal/jobweb"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/process"
 )
@@ -46,7 +47,7 @@ func startedBelow(base string) (list []started) {
 func markEnded(base, dir string) error {
 	objects.SweepSpilled(dir) // a daemon that was killed could not
 	process.LeaveDaemon(dir)
-	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, heads.Name, memberFile, process.WardenPid} {
+	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, process.WebFile, jobweb.SocketName, jobweb.PackagesName, heads.Name, memberFile, process.WardenPid} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
 	err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600)

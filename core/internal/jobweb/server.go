@@ -30,10 +30,11 @@ const (
 	connectTime  = 60 * time.Second // for a process that has just been started
 )
 
-// SocketName and LogName are in the folder of the session.
+// SocketName, LogName and PackagesName are in the folder of the session.
 const (
-	SocketName = "jobs.sock"
-	LogName    = "logs/jobs.log"
+	SocketName   = "jobs.sock"
+	LogName      = "logs/jobs.log"
+	PackagesName = "job-packages"
 )
 
 // Options of a Server.
