@@ -173,7 +173,6 @@ type withLock struct {
 // What Python cannot be given is an error that names the place in the value.
 func TestValues_Unsendable_NamesThePlace(t *testing.T) {
 	ctx, s := join(t, opts)
-	actor := must[*core.Actor](t)(s.NewActor(ctx, "shop:Counter", core.Call{}))
 	f := must[*core.Function](t)(s.Function("shop:same", core.Call{}))
 	ref := must[*core.Ref[int]](t)(core.Put(ctx, s, 1))
 	_, other := join(t, opts)
@@ -192,7 +191,6 @@ func TestValues_Unsendable_NamesThePlace(t *testing.T) {
 		"bad text":         {[]string{"ok", "\xff"}, "[1]: the text"},
 		"key":              {map[[2]int]int{{1, 2}: 3}, "key"},
 		"equal keys":       {map[any]any{1: "a", true: "b"}, "equal to it in Python"},
-		"actor":            {[]any{actor}, "a *core.Actor cannot be sent"},
 		"function":         {f, "*core.Function cannot be sent"},
 		"session":          {map[string]any{"s": s}, "*core.Session"},
 		"ref by value":     {[]core.Ref[int]{*ref}, "by value"},

@@ -53,6 +53,7 @@ func TestDrops_OwnerIsSilent_OnlyWhatMayHaveBroughtItWaits(t *testing.T) {
 	if views != 0 {
 		t.Errorf("%d views of stored objects are left", views)
 	}
+	silent.Close() // an owner that has ended accepts nobody
 	conn.Close()
 	d.eventually("everything has gone", func() bool {
 		owned, borrowed := c.Holds()

@@ -13,13 +13,12 @@ func TestKeep_LastReferenceGoes_Releases(t *testing.T) {
 		t.Fatal(err)
 	}
 	var count atomic.Int32
-	done := make(chan struct{}, 2)
+	done := make(chan struct{}, 3)
 	release := func() { count.Add(1); done <- struct{}{} }
-	if err := c.Keep(id, release); err != nil {
-		t.Fatal(err)
-	}
-	if c.Keep(id, release) == nil {
-		t.Error("an object keeps two things")
+	for range 2 {
+		if err := c.Keep(id, release); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if c.Export(id); count.Load() != 0 {
 		t.Error("released while a reference is held")
@@ -28,10 +27,12 @@ func TestKeep_LastReferenceGoes_Releases(t *testing.T) {
 	c.table.Unref(c.table.Find(id), 1)
 	c.table.CarryOut()
 	c.mu.Unlock()
-	select {
-	case <-done:
-	case <-time.After(60 * time.Second):
-		t.Fatal("not released")
+	for range 2 {
+		select {
+		case <-done:
+		case <-time.After(60 * time.Second):
+			t.Fatal("not released")
+		}
 	}
 	if c.Keep(id, release) == nil {
 		t.Error("an object that is gone keeps something")

@@ -122,7 +122,7 @@ const (
 	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: the objects that can be read now are pinned as by TObjPin, the others are not
 
 	// Any process → daemon.
-	TMetrics Type = 245 // call: MetricsReport → MetricsTaken: what the programs of this process count and measure
+	TMetrics Type = 235 // call: MetricsReport → MetricsTaken: what the programs of this process count and measure
 
 	// Any process → daemon.
 	THeadState Type = 213 // call: nil → HeadState, without asking the head
