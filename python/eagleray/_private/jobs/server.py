@@ -50,6 +50,13 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     manager: Manager
+    _unread = False  # whether the request has a body that was not read
+
+    def parse_request(self) -> bool:
+        """Reads the head of a request."""
+        read = super().parse_request()
+        self._unread = read and ("Content-Length" in self.headers or "Transfer-Encoding" in self.headers)
+        return read
 
     def do_GET(self) -> None:
         """Answers a question."""
@@ -76,8 +83,7 @@ class Handler(BaseHTTPRequestHandler):
             case ["jobs"]:
                 self._guarded(self._submit)
             case ["jobs", name, "stop"]:
-                self._body()
-                self._guarded(lambda: self._json({"stopped": self.manager.stop(name)}))
+                self._guarded(lambda: self._stop(name))
             case _:
                 self._unknown()
 
@@ -127,6 +133,10 @@ class Handler(BaseHTTPRequestHandler):
         self.manager.submit(job)
         self._json({"job_id": job.id, "submission_id": job.id})
 
+    def _stop(self, name: str) -> None:
+        self._body()
+        self._json({"stopped": self.manager.stop(name)})
+
     def _delete(self, name: str) -> None:
         try:
             self.manager.delete(name)
@@ -163,19 +173,20 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _length(self) -> int:
-        text = self.headers.get("Content-Length", "")
+        text = "" if "Transfer-Encoding" in self.headers else self.headers.get("Content-Length", "")
         if not text.isascii() or not text.isdigit():
             raise Problem(411, "a body needs a Content-Length")
         return int(text)
 
     def _body(self) -> bytes:
-        if "Content-Length" not in self.headers and "Transfer-Encoding" not in self.headers:
+        if not self._unread:
             return b""
         length = self._length()
         if length > _MOST_BODY:
-            self.close_connection = True
             raise Problem(413, f"the body has more than {_MOST_BODY} bytes")
-        return self.rfile.read(length)
+        body = self.rfile.read(length)
+        self._unread = len(body) != length
+        return body
 
     def _json(self, value: Any) -> None:
         self._send(200, json.dumps(value).encode(), "application/json; charset=utf-8")
@@ -188,6 +199,8 @@ class Handler(BaseHTTPRequestHandler):
         self._text(404, f"nothing is at {self.command} {urlsplit(self.path).path:.200}")
 
     def _send(self, status: int, body: bytes, kind: str) -> None:
+        if self._unread:  # the rest of the body would be taken for the next request, perhaps of somebody else
+            self.close_connection = True
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
