@@ -126,3 +126,29 @@ def test_folders_become_packages_and_packages_folders(tmp_path: Path) -> None:
         folders.upload({"working_dir": str(project / "a.py")}, send)
     with pytest.raises(ValueError, match="upload it first"):
         kept.resolve({"working_dir": "gcs://none.zip"})
+
+
+def test_a_package_stays_for_its_job_however_old_its_files_are(tmp_path: Path) -> None:
+    made = uploads.Uploads(str(tmp_path / "kept"), set)
+    top = tarfile.TarInfo(".")  # as `tar -c .` writes it
+    top.type, top.mode, top.mtime = tarfile.DIRTYPE, 0o755, 1
+    keep(made, "a.tar.gz", tarred(top, tarfile.TarInfo("./file")))
+    keep(made, "b.zip", zipped({"a": "x"}))
+    assert made.has("gcs", "a.tar.gz")
+    os.utime(tmp_path / "kept" / "a.tar.gz", (0, 0))
+    assert made.has("gcs", "a.tar.gz")  # the client relies on that, and does not upload it again
+    keep(made, "c.zip", zipped({"a": "x"}))
+    assert made.has("gcs", "a.tar.gz")
+
+
+def test_two_packages_come_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = uploads.Uploads(str(tmp_path / "kept"), set)
+    keep(made, "a.zip", zipped({"a": "x"}))
+    listed = os.listdir
+
+    def with_one_that_has_just_come(path: str) -> list[str]:
+        return [".b.zip.00000000", *listed(path)]
+
+    monkeypatch.setattr(uploads.os, "listdir", with_one_that_has_just_come)
+    keep(made, "c.zip", zipped({"a": "x"}))
+    assert made.has("gcs", "c.zip")

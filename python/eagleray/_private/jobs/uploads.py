@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -46,7 +47,11 @@ class Uploads:
     def has(self, protocol: str, name: str) -> bool:
         """Reports whether a package is here."""
         check(protocol, name)
-        return os.path.isdir(self._place(name))
+        try:
+            os.utime(self._place(name))  # who asks does not upload it, and submits a job soon
+        except FileNotFoundError:
+            return False
+        return True
 
     def keep(self, protocol: str, name: str, body: Readable, length: int) -> None:
         """Keeps a package.
@@ -73,6 +78,7 @@ class Uploads:
             os.mkdir(content, 0o700)
             unpack(archive, content, name)
             os.remove(archive)
+            os.utime(content)  # an archive may give its folder a time long ago, and _collect looks at it
             with self._lock:
                 if not os.path.isdir(self._place(name)):  # its name is the hash of what it holds
                     os.rename(content, self._place(name))
@@ -103,7 +109,6 @@ class Uploads:
         protocol, _, name = uri.partition("://")
         if not self.has(protocol, name):
             raise ValueError(f"the package {uri} is not on the machine of the head: upload it first")
-        os.utime(self._place(name))
         return self._place(name)
 
     def _place(self, name: str) -> str:
@@ -115,8 +120,9 @@ class Uploads:
         with self._lock:
             for name in os.listdir(self._folder):
                 path = self._place(name)
-                if name not in used and time.time() - os.stat(path).st_mtime > _KEPT_SECONDS:
-                    shutil.rmtree(path, ignore_errors=True)
+                with contextlib.suppress(FileNotFoundError):  # one that was just coming
+                    if name not in used and time.time() - os.stat(path).st_mtime > _KEPT_SECONDS:
+                        shutil.rmtree(path, ignore_errors=True)
 
 
 def uris(runtime_env: dict[str, Any] | None) -> set[str]:
