@@ -149,6 +149,21 @@ def test_two_packages_come_at_the_same_time(tmp_path: Path, monkeypatch: pytest.
     def with_one_that_has_just_come(path: str) -> list[str]:
         return [".b.zip.00000000", *listed(path)]
 
-    monkeypatch.setattr(uploads.os, "listdir", with_one_that_has_just_come)
+    monkeypatch.setattr(os, "listdir", with_one_that_has_just_come)
     keep(made, "c.zip", zipped({"a": "x"}))
     assert made.has("gcs", "c.zip")
+
+
+def test_a_wheel_that_was_built_anew_is_uploaded_anew(tmp_path: Path) -> None:
+    kept = uploads.Uploads(str(tmp_path / "kept"), set)
+
+    def send(name: str, file: object, length: int) -> None:
+        if not kept.has("gcs", name):
+            kept.keep("gcs", name, file, length)  # type: ignore[arg-type]
+
+    wheel = tmp_path / "package-1.0-py3-none-any.whl"
+    for text in ("old", "new"):
+        wheel.write_bytes(zipped({"package/__init__.py": text, "package-1.0.dist-info/METADATA": ""}))
+        made = kept.resolve(folders.upload({"py_modules": [str(wheel)]}, send))
+        (module,) = made["py_modules"]
+        assert (Path(module) / "__init__.py").read_text() == text

@@ -81,9 +81,9 @@ def _archive(path: str, send: Upload) -> str:
             digest.update(piece)
         length = file.tell()
         file.seek(0)
-        base = os.path.basename(path)
-        ending = next(ending for ending in _ARCHIVES if base.endswith(ending))
-        name = base if ending == ".whl" else f"_ray_pkg_{digest.hexdigest()[:32]}{ending}"
+        ending = next(ending for ending in _ARCHIVES if path.endswith(ending))
+        # Of a wheel, too: one that was built anew has its old name.
+        name = f"_ray_pkg_{digest.hexdigest()[:32]}{ending}"
         send(name, file, length)
     return f"gcs://{name}"
 
