@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import lzma
 import os
+import re
 import stat
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import IO, Any
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from eagleray._private.environments.checks import LOCAL, SCHEMES, WHEEL, uri_scheme
 from eagleray._private.environments.tools import MakingError, run
@@ -38,7 +43,8 @@ def make(order: Mapping[str, Any]) -> dict[str, Any]:
         except MakingError:
             raise
         except Exception as problem:  # of the library that knows the scheme
-            raise MakingError(f"{_shown(uri)} cannot be downloaded: {type(problem).__name__}: {problem}") from None
+            said = _without(str(problem), uri)
+            raise MakingError(f"{_shown(uri)} cannot be downloaded: {type(problem).__name__}: {said}") from None
     else:
         source = order["package"]
     target = os.path.join(folder, "content")
@@ -51,6 +57,8 @@ def make(order: Mapping[str, Any]) -> dict[str, Any]:
         except (
             zipfile.BadZipFile,
             tarfile.TarError,
+            zlib.error,
+            lzma.LZMAError,
             EOFError,
             ValueError,
             NotImplementedError,
@@ -67,8 +75,18 @@ def make(order: Mapping[str, Any]) -> dict[str, Any]:
 def _shown(uri: str) -> str:
     """Returns a URI without what may be secret in it: a name and password, and the query."""
     scheme, found, rest = uri.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{found}{host.rpartition('@')[2]}{slash}{path.partition('?')[0]}"
+    host, slash, path = rest.partition("#")[0].partition("?")[0].partition("/")
+    return f"{scheme}{found}{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _without(text: str, uri: str) -> str:
+    """Returns a text without what may be secret in a URI that it is about."""
+    authority = re.split("[/?#]", uri.partition("://")[2], maxsplit=1)[0]
+    credentials = authority.rpartition("@")[0]
+    for secret in (credentials, credentials.partition(":")[2], uri.partition("?")[2]):
+        if secret:
+            text = text.replace(secret, "***")
+    return text
 
 
 def _without_top(folder: str) -> str:
@@ -95,7 +113,10 @@ def download(uri: str, target: str) -> None:
                 f"in the node's interpreter {sys.executable} ({problem})"
             ) from None
     with _open(scheme, uri) as source, open(target, "wb") as made:
-        copy(source, made, MOST_DOWNLOADED, f"{_shown(uri)} has")
+        size = copy(source, made, MOST_DOWNLOADED, f"{_shown(uri)} has")
+        left = getattr(source, "length", None) if scheme in ("http", "https") else None
+        if left:  # reading in blocks does not raise for it
+            raise MakingError(f"{_shown(uri)} cannot be downloaded: the connection ended {left} bytes early, at {size}")
 
 
 def _open(scheme: str, uri: str) -> Any:
@@ -106,10 +127,16 @@ def _open(scheme: str, uri: str) -> Any:
     if scheme in ("http", "https"):
         from urllib.request import Request, urlopen
 
-        request = Request(uri, headers={"Accept": "*/*"})
+        parts = urlsplit(uri)
+        credentials, _, host = parts.netloc.rpartition("@")
+        request = Request(parts._replace(netloc=host).geturl(), headers={"Accept": "*/*"})
         request.add_header("User-Agent", os.environ.get("RAY_RUNTIME_ENV_HTTP_USER_AGENT", "eagleray"))
         token = os.environ.get("RAY_RUNTIME_ENV_BEARER_TOKEN")
-        if token:  # where the server leads on to another one, that one does not get it
+        # Where the server leads on to another one, that one gets neither.
+        if credentials:
+            known = base64.b64encode(unquote_to_bytes(credentials)).decode()
+            request.add_unredirected_header("Authorization", f"Basic {known}")
+        elif token:
             request.add_unredirected_header("Authorization", f"Bearer {token}")
         return urlopen(request, timeout=_HTTP_TIMEOUT_S)
     import smart_open  # type: ignore[import-not-found,unused-ignore]
@@ -139,8 +166,22 @@ def unpack(source: str, target: str) -> None:
         with zipfile.ZipFile(source) as archive:
             _unzip(archive, target)
     else:
-        with tarfile.open(source) as archive:
+        with tarfile.open(source, tarinfo=_Entry) as archive:
             _untar(archive, target)
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry of a tar. A damaged one is an error, and not the end of the archive as it is for the library."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+        """Reads the header of an entry."""
+        try:
+            return super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as problem:
+            if any(buf):  # the end is empty, or has zeros only
+                raise tarfile.ReadError(f"an entry is damaged: {problem}") from None
+            raise
 
 
 def _place(target: str, name: str) -> str:
