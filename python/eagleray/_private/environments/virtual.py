@@ -15,7 +15,7 @@ import sysconfig
 from collections.abc import Mapping
 from typing import Any
 
-from eagleray._private.environments.tools import MakingError, run
+from eagleray._private.environments.tools import MakingError, public, run
 
 #: The variable that lists of requirements may use: the folder of ``working_dir`` on this node. The name is Ray's.
 WORKING_DIR_VARIABLE = "RAY_RUNTIME_ENV_CREATE_WORKING_DIR"
@@ -48,7 +48,7 @@ def make(order: Mapping[str, Any]) -> dict[str, Any]:
     requirements = os.path.join(folder, "requirements.txt")
     with open(requirements, "w", encoding="utf-8") as file:
         file.write("".join(line + "\n" for line in what["packages"]))
-    asked = f"runtime_env[{field!r}] asks for {', '.join(what['packages'])[:500]}"
+    asked = f"runtime_env[{field!r}] asks for {public(', '.join(what['packages']))[:500]}"
     try:
         if field == "pip":
             _with_pip(python, requirements, what, work, env)
