@@ -20,6 +20,7 @@ from eagleray._private.state import Session, process
 
 #: The variable in the environment of each process of a job.
 MARK = "EAGLERAY_SUBMISSION_ID"
+_SESSION = "EAGLERAY_ADDRESS"
 STOP_SIGNAL = "RAY_JOB_STOP_SIGNAL"
 STOP_WAIT = "RAY_JOB_STOP_WAIT_TIME_S"
 #: As many characters of the log are in the message of a job that has failed.
@@ -95,7 +96,7 @@ class JobSupervisor:
         said = self._guard.stdout.read(4096)
         self._guard.wait()
         if self._guard.returncode != 0 or not said:
-            _sweep(self._id)
+            _sweep(self._id, self._session.session_dir)
             return {
                 "status": JobStatus.STOPPED if self._stopped else JobStatus.FAILED,
                 "error_type": None if self._stopped else JobErrorType.JOB_ENTRYPOINT_COMMAND_START_ERROR,
@@ -148,7 +149,7 @@ class JobSupervisor:
         if not gpus:
             variables.pop("CUDA_VISIBLE_DEVICES", None)
         addresses = heads.heads_of(session.session_dir)
-        variables["EAGLERAY_ADDRESS"] = session.session_dir
+        variables[_SESSION] = session.session_dir
         variables["RAY_ADDRESS"] = addresses[0] if addresses else session.session_dir
         variables[MARK] = self._id
         variables["PYTHONUNBUFFERED"] = "1"
@@ -182,13 +183,15 @@ def _end(log: str) -> str:
     return f" The last of its output:\n{text}" if text else " It has written nothing."
 
 
-def _sweep(submission_id: str) -> None:
-    """Kills what a job has left whose guard was killed."""
-    mark = f"{MARK}={submission_id}".encode()
+def _sweep(submission_id: str, session_dir: str) -> None:
+    """Kills what a job has left whose guard was killed. A job of another session may have the same id."""
+    mark, session = f"{MARK}={submission_id}".encode(), f"{_SESSION}={session_dir}".encode()
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
         with contextlib.suppress(OSError):
             with open(f"/proc/{name}/environ", "rb") as file:
-                if mark in file.read().split(b"\0"):
-                    os.kill(int(name), signal.SIGKILL)
+                found = file.read().split(b"\0")
+            named = [text for text in found if text.startswith(_SESSION.encode() + b"=")]
+            if mark in found and (session in named or not named):
+                os.kill(int(name), signal.SIGKILL)
