@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import secrets
 import string
@@ -11,6 +10,8 @@ from typing import Any
 
 _MOST_COMMAND = 100_000
 _ID = re.compile(r"[^/\0\s]{1,200}")
+_MOST_ID_BYTES = 200  # it is part of the name of a file
+_MOST_AMOUNT = 1 << 60
 _LETTERS = "".join(sorted(set(string.ascii_letters + string.digits) - set("IOl0o1")))
 
 
@@ -40,9 +41,10 @@ class Submission:
                 raise TypeError(f"{name} must be a string, got {type(value).__name__}")
         given = self.submission_id or self.job_id
         self.submission_id = given or "raysubmit_" + "".join(secrets.choice(_LETTERS) for _ in range(16))
-        if not _ID.fullmatch(self.submission_id) or self.submission_id in (".", ".."):
+        if not _is_id(self.submission_id):
             raise ValueError(
-                f"submission_id {self.submission_id[:200]!r} must have 1 to 200 characters without '/' and white space"
+                f"submission_id {self.submission_id[:200]!r} must have 1 to 200 characters, at most {_MOST_ID_BYTES} "
+                "bytes as UTF-8, without '/', white space and control characters"
             )
         if self.runtime_env is not None and not isinstance(self.runtime_env, dict):
             raise TypeError(f"runtime_env must be a dictionary, got {type(self.runtime_env).__name__}")
@@ -87,6 +89,12 @@ def read(fields: Any) -> Submission:
     return Submission(**fields)
 
 
+def _is_id(text: str) -> bool:
+    # What is not printable is a control character, or no character at all.
+    printable = bool(_ID.fullmatch(text)) and text.isprintable()
+    return printable and text not in (".", "..") and len(text.encode()) <= _MOST_ID_BYTES
+
+
 def _check_texts(name: str, value: Any) -> None:
     if value is None:
         return
@@ -97,5 +105,5 @@ def _check_texts(name: str, value: Any) -> None:
 def _check_amount(name: str, value: Any) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise TypeError(f"{name} must be a number of at least 0, got {value!r:.100}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MOST_AMOUNT:
+        raise TypeError(f"{name} must be a number from 0 to {_MOST_AMOUNT}, got {value!r:.100}")
