@@ -100,3 +100,10 @@ def test_a_bar_of_the_driver_goes_through_its_iterable(shown: io.StringIO) -> No
 def test_safe_print_prints(capsys: pytest.CaptureFixture[str]) -> None:
     tqdm_ray.safe_print("a", "b", sep="-")
     assert capsys.readouterr().out == "a-b\n"
+
+
+def test_a_line_that_only_looks_like_a_report_is_shown_as_it_is() -> None:
+    out = io.StringIO()
+    text = "[" * 100_000 + progress_bars.MAGIC  # JSON that is nested too deeply
+    Printer(out=out).log(1, "f", False, False, text, "")
+    assert text in out.getvalue()

@@ -29,7 +29,7 @@ class Bars:
         """Takes a line of a worker. Returns whether it is about a bar."""
         try:
             state = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         if not isinstance(state, dict) or state.get("__magic_token__") != MAGIC:
             return False
