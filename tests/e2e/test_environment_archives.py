@@ -120,3 +120,12 @@ def test_a_tar_whose_second_entry_is_damaged(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(MakingError, match="an entry is damaged"):
             archives.make({"what": {}, "package": str(path), "folder": str(tmp_path / str(len(damaged)))})
+
+
+def test_a_checksum_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar.gz"
+    damaged = bytearray(tarred("gz"))
+    damaged[-6] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(MakingError, match=r"cannot be unpacked: CRC"):
+        archives.make({"what": {}, "package": str(path), "folder": str(tmp_path / "made")})

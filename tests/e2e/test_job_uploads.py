@@ -167,3 +167,49 @@ def test_a_wheel_that_was_built_anew_is_uploaded_anew(tmp_path: Path) -> None:
         made = kept.resolve(folders.upload({"py_modules": [str(wheel)]}, send))
         (module,) = made["py_modules"]
         assert (Path(module) / "__init__.py").read_text() == text
+
+
+def entry(name: str, kind: bytes = tarfile.REGTYPE, to: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname, made.mode = kind, to, 0o755
+    return made
+
+
+def deceiving() -> list[tarfile.TarInfo]:
+    """Links in links, so many that the path of the last one is longer than the system resolves."""
+    long, path, made = "d" * 247, "", []
+    for letter in "abcdefghijklmnop":
+        made += [entry(os.path.join(path, long), tarfile.DIRTYPE), link(os.path.join(path, letter), long)]
+        path = os.path.join(path, long)
+    last = "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/" + "l" * 254
+    return [*made, link(last, "../" * 16), link("escape", last + "/../../.."), entry("escape/outside")]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        deceiving(),
+        [entry("folder", tarfile.DIRTYPE), link("in", "folder"), entry("in/file")],
+        [link("in", "folder"), entry("in", tarfile.DIRTYPE)],
+        [link("in", "file"), entry("./in")],
+        [entry("file"), link("in", "file"), entry("hard", tarfile.LNKTYPE, "in")],
+        [entry("folder", tarfile.DIRTYPE), entry("folder/../file")],
+    ],
+)
+def test_nothing_is_written_through_links(entries: list[tarfile.TarInfo], tmp_path: Path) -> None:
+    kept = tmp_path / "a" / "b" / "kept"
+    made = uploads.Uploads(str(kept), set)
+    with pytest.raises(ValueError, match="cannot be unpacked: the entry"):
+        keep(made, "a.tar.gz", tarred(*entries))
+    assert (
+        os.listdir(kept) == [] and os.listdir(tmp_path / "a") == ["b"] and os.listdir(tmp_path / "a" / "b") == ["kept"]
+    )
+
+
+def test_a_package_that_is_damaged_inside(tmp_path: Path) -> None:
+    made = uploads.Uploads(str(tmp_path / "kept"), set)
+    whole = tarred(*(entry(f"file{number * 7919}") for number in range(100)))
+    middle = len(whole) // 2
+    for damaged in (whole[:middle] + b"\xff" * 100 + whole[middle + 100 :], whole[:-8] + b"\0" * 8):
+        with pytest.raises(ValueError, match=r"a\.tar\.gz cannot be unpacked"):
+            keep(made, "a.tar.gz", damaged)

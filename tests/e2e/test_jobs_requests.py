@@ -10,7 +10,7 @@ from eagleray._private.jobs import requests
 
 @pytest.mark.parametrize("name", ["é" * 101, "a" * 201, "a/b", "a b", "..", "a\x1b[2Jb", "a\x7f", "\ud800", "a\n"])
 def test_ids_that_can_name_no_file(name: str) -> None:
-    with pytest.raises(ValueError, match="submission_id .* must have 1 to 200 characters"):
+    with pytest.raises(ValueError, match=r"submission_id .* must have 1 to 200 characters"):
         requests.read({"entrypoint": "true", "submission_id": name})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import lzma
 import os
 import re
@@ -56,6 +57,7 @@ def make(order: Mapping[str, Any]) -> dict[str, Any]:
             unpack(source, target)
         except (
             zipfile.BadZipFile,
+            gzip.BadGzipFile,
             tarfile.TarError,
             zlib.error,
             lzma.LZMAError,
@@ -166,15 +168,15 @@ def unpack(source: str, target: str) -> None:
         with zipfile.ZipFile(source) as archive:
             _unzip(archive, target)
     else:
-        with tarfile.open(source, tarinfo=_Entry) as archive:
+        with tarfile.open(source, tarinfo=Entry) as archive:
             _untar(archive, target)
 
 
-class _Entry(tarfile.TarInfo):
+class Entry(tarfile.TarInfo):
     """An entry of a tar. A damaged one is an error, and not the end of the archive as it is for the library."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Entry:
         """Reads the header of an entry."""
         try:
             return super().frombuf(buf, encoding, errors)
@@ -231,6 +233,20 @@ def _untar(archive: tarfile.TarFile, target: str) -> None:
             left -= copy(inside, made, left, "unpacked, the archive has")
         if entry.mode & 0o111:
             os.chmod(place, 0o755)
+    read_to_end(archive)
+
+
+def read_to_end(archive: tarfile.TarFile) -> None:
+    """Reads what is behind the entries: the checksum of a compressed archive is looked at only there.
+
+    Raises:
+        ValueError: there is too much.
+    """
+    left = MOST_UNPACKED
+    while archive.fileobj is not None and (block := archive.fileobj.read(_BLOCK)):
+        left -= len(block)
+        if left < 0:
+            raise ValueError(f"behind its entries, the archive has more than {MOST_UNPACKED} bytes")
 
 
 def _count(entries: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import re
 import shutil
@@ -11,14 +12,18 @@ import tarfile
 import threading
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
+
+from eagleray._private.environments.archives import Entry, read_to_end
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,199}")
 _FORMATS = (".zip", ".jar", ".whl", ".tar.gz", ".tgz")
 _PROTOCOL = "gcs"
 _MOST_BYTES = 2 << 30
 _MOST_FILES = 200_000
+_MOST_PATH = 4096
 #: A package that no job uses is kept for so long after it came: its job is submitted soon.
 _KEPT_SECONDS = 3600.0
 
@@ -151,8 +156,9 @@ def unpack(archive: str, folder: str, name: str) -> None:
     """
     try:
         if name.endswith((".tar.gz", ".tgz")):
-            with tarfile.open(archive, "r:gz") as tar:
-                _check_size(name, ((one.name, one.size) for one in tar))
+            with tarfile.open(archive, "r:gz", tarinfo=Entry) as tar:
+                _check_size(name, ((one.name, one.size) for one in _not_through_links(tar)))
+                read_to_end(tar)
                 tar.extractall(folder, filter="data")
             return
         with zipfile.ZipFile(archive) as packed:
@@ -162,8 +168,35 @@ def unpack(archive: str, folder: str, name: str) -> None:
                 mode = one.external_attr >> 16
                 if stat.S_ISREG(mode):
                     os.chmod(path, (stat.S_IMODE(mode) & 0o755) | 0o600)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError, UnicodeError) as problem:
+    except (
+        zipfile.BadZipFile,
+        gzip.BadGzipFile,
+        tarfile.TarError,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        UnicodeError,
+    ) as problem:
         raise ValueError(f"the package {name} cannot be unpacked: {problem}") from None
+
+
+def _not_through_links(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Returns the entries, of which none is behind a link or replaces one.
+
+    The filter of the library looks where links lead, and in some releases of Python long chains of links deceive it.
+    """
+    links: set[str] = set()
+    for one in tar:
+        for path in (one.linkname, one.name) if one.islnk() else (one.name,):
+            parts = [part for part in path.split("/") if part not in ("", ".")]
+            if len(path) > _MOST_PATH or ".." in parts:
+                raise tarfile.ReadError(f"the entry {one.name[:200]!r} has a path that is too long, or has '..' in it")
+            if links and any("/".join(parts[:count]) in links for count in range(1, len(parts) + 1)):
+                raise tarfile.ReadError(f"the entry {one.name[:200]!r} is behind a symbolic link, or replaces one")
+        if one.issym():
+            links.add("/".join(parts))
+        yield one
 
 
 def _check_size(name: str, members: Iterator[tuple[str, int]]) -> None:
