@@ -106,4 +106,4 @@ def _check_amount(name: str, value: Any) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MOST_AMOUNT:
-        raise TypeError(f"{name} must be a number from 0 to {_MOST_AMOUNT}, got {value!r:.100}")
+        raise TypeError(f"{name} must be a number of at least 0 and at most {_MOST_AMOUNT}, got {value!r:.100}")

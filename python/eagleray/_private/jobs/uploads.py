@@ -188,15 +188,22 @@ def _not_through_links(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     """
     links: set[str] = set()
     for one in tar:
-        for path in (one.linkname, one.name) if one.islnk() else (one.name,):
-            parts = [part for part in path.split("/") if part not in ("", ".")]
-            if len(path) > _MOST_PATH or ".." in parts:
-                raise tarfile.ReadError(f"the entry {one.name[:200]!r} has a path that is too long, or has '..' in it")
-            if links and any("/".join(parts[:count]) in links for count in range(1, len(parts) + 1)):
+        names = [_joined(path, one) for path in (one.name, *((one.linkname,) if one.islnk() else ()))]
+        for name in names if links else ():
+            parts = name.split("/")
+            if any("/".join(parts[:count]) in links for count in range(1, len(parts) + 1)):
                 raise tarfile.ReadError(f"the entry {one.name[:200]!r} is behind a symbolic link, or replaces one")
         if one.issym():
-            links.add("/".join(parts))
+            links.add(names[0])
         yield one
+
+
+def _joined(path: str, entry: tarfile.TarInfo) -> str:
+    """Returns a path of an entry in its shortest form."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if len(path) > _MOST_PATH or ".." in parts:
+        raise tarfile.ReadError(f"the entry {entry.name[:200]!r} has a path that is too long, or has '..' in it")
+    return "/".join(parts)
 
 
 def _check_size(name: str, members: Iterator[tuple[str, int]]) -> None:
