@@ -70,6 +70,7 @@ class Manager:
             ValueError, TypeError: the request is wrong.
         """
         runtime_env = self.uploads.resolve(job.runtime_env or {})
+        start_within = self._start_seconds(runtime_env)
         metadata = dict(job.metadata or {})
         record = JobInfo(
             status=JobStatus.PENDING,
@@ -87,7 +88,7 @@ class Manager:
         try:
             actor = self._actor.options(**self._options(job, runtime_env)).remote(job.id)
             actor.start.remote(job.entrypoint, metadata, bool(job.entrypoint_num_gpus))
-            self._watch(job.id, actor, self._start_seconds(runtime_env))
+            self._watch(job.id, actor, start_within)
         except (ValueError, TypeError):
             records.remove(self._session, job.id)
             raise
@@ -272,11 +273,17 @@ class Manager:
         eagleray.kill(actor)
 
     def _start_seconds(self, runtime_env: dict[str, Any]) -> float:
-        text = (runtime_env.get("env_vars") or {}).get(_START_TIMEOUT) or os.environ.get(_START_TIMEOUT)
+        given = runtime_env.get("env_vars")
+        text = (given.get(_START_TIMEOUT) if isinstance(given, dict) else None) or os.environ.get(_START_TIMEOUT)
+        if not text:
+            return _USUAL_START_SECONDS
         try:
-            return min(float(text), threading.TIMEOUT_MAX) if text else _USUAL_START_SECONDS
-        except ValueError:
-            raise ValueError(f"{_START_TIMEOUT} must be a number of seconds, got {text!r}") from None
+            seconds = float(text)
+        except (TypeError, ValueError):
+            seconds = -1.0
+        if not seconds >= 0:  # or not a number
+            raise ValueError(f"{_START_TIMEOUT} must be a number of seconds, got {text!r:.100}")
+        return min(seconds, threading.TIMEOUT_MAX)
 
     def _options(self, job: Submission, runtime_env: dict[str, Any]) -> dict[str, Any]:
         options: dict[str, Any] = {
