@@ -171,15 +171,17 @@ def _parts(
     errors: str,
     plain: bool,
 ) -> Iterator[Any]:
-    rest = b""
+    rest: list[bytes] = []  # of a line whose end has not come
     while True:
         data: bytes = _on(place, timeout, _read, name, at, follow)
         at += len(data)
-        whole, newline, after = (rest + data).rpartition(b"\n")
-        rest = after
-        text = whole + newline
-        if not data and not follow:
-            text, rest = rest, b""  # the last line may have no end
+        whole, newline, after = data.rpartition(b"\n")
+        text = b""
+        if newline or not (data or follow):  # the last line may have no end
+            text = b"".join([*rest, whole, newline])
+            rest.clear()
+        if after:
+            rest.append(after)
         lines = [line for line in text.splitlines(keepends=True) if not line.startswith(_SECTION.encode())]
         if lines:
             yield _shown(b"".join(lines), encoding, errors, plain)
