@@ -41,18 +41,23 @@ heed_signals()
 folder_of_sessions = own_folder()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the switch for slow tests."""
+    parser.addoption("--slow", action="store_true", help="run the tests that take long or need the network, too")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marks of tests that `make pytest` runs one by one at the end, and of those that it leaves out."""
     config.addinivalue_line("markers", "alone: needs a machine on which no other test runs")
-    config.addinivalue_line("markers", "slow: takes long or needs the network; runs if EAGLERAY_SLOW_TESTS is set")
+    config.addinivalue_line("markers", "slow: takes longer than half a minute, or needs the network; runs with --slow")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves slow tests out unless they are wanted."""
-    if not os.environ.get("EAGLERAY_SLOW_TESTS"):
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out slow tests unless they were asked for."""
+    if not config.getoption("--slow"):
         for item in items:
             if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="slow: set EAGLERAY_SLOW_TESTS=1 to run it"))
+                item.add_marker(pytest.mark.skip(reason="takes long: --slow"))
 
 
 def pytest_unconfigure() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import wheels
 from eagleray.job_submission import (
     JobDetails,
     JobErrorType,
@@ -70,6 +71,50 @@ def folder(tmp_path: Path) -> Path:
     (made / "run.sh").write_text('#!/bin/sh\nexec python main.py "$@"\n')
     (made / "run.sh").chmod(0o755)
     return made
+
+
+MADE = """
+    import os, tiny_thing
+    import eagleray as ray
+    from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+    ray.init()
+
+    def seen():
+        import tiny_thing
+        return tiny_thing.VERSION, tiny_thing.__file__, os.environ.get("MARKED")
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    tasks = [ray.remote(scheduling_strategy=here)(seen), ray.remote(resources={"b": 0.5})(seen)]
+    print("seen", *sum(ray.get([task.remote() for task in tasks]), ()))
+"""
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_tasks_of_a_job_have_its_packages_and_hook_on_each_node(
+    cluster: JobCluster, client: JobSubmissionClient, tmp_path: Path, tool: str
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "main.py").write_text(textwrap.dedent(MADE))
+    (project / "hooks.py").write_text("import os\n\n\ndef mark():\n    os.environ['MARKED'] = 'yes'\n")
+    environment = {
+        **wheels.offline(wheels.make_all(tmp_path / "wheels"), "tiny_thing==1.0", tool=tool),
+        "working_dir": str(project),
+        "worker_process_setup_hook": "hooks.mark",
+    }
+    job = ended(
+        client,
+        client.submit_job(
+            entrypoint="python main.py", runtime_env=environment, entrypoint_resources={"node:__internal_head__": 0.5}
+        ),
+    )
+    assert job.status == JobStatus.SUCCEEDED, job.message
+    (line,) = re.findall(r"(?m)^seen (.*)$", client.get_job_logs(str(job.submission_id)))
+    print(line)
+    first, second = line.split()[:3], line.split()[3:]
+    for node, (version, file, marked) in enumerate((first, second), 1):
+        assert (version, marked) == ("1.0", "yes")
+        assert file.startswith(f"{cluster.session(node)}/"), "each node makes the environment for itself"
 
 
 async def _all(client: JobSubmissionClient, name: str) -> list[str]:

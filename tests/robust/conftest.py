@@ -21,24 +21,6 @@ GONE_S = 60.0
 SHARED: dict[str, Any] = {"num_cpus": 2, "resources": {"slot": 2}, "log_to_driver": False}
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the switch for what takes long."""
-    parser.addoption("--slow", action="store_true", help="run the tests that take longer than half a minute, too")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark."""
-    config.addinivalue_line("markers", "slow: takes longer than half a minute; runs with --slow")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what takes long unless it was asked for."""
-    if not config.getoption("--slow"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="takes long: --slow"))
-
-
 @pytest.fixture(scope="module", autouse=True)
 def place() -> Iterator[Path]:
     """A folder for the sessions of a module. At its end no process, file or shared memory of theirs may be left."""

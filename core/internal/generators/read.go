@@ -140,8 +140,11 @@ func (g *Generator) Taken(f *frame.Flow, now bool) (n uint64, counted, soon bool
 		n = frame.All
 	}
 	// A worker that has all that it may send waits for this.
-	return n, true, now || f.Counted || g.got-g.taken+1 >= f.Limit
+	return n, true, now || !g.left && (f.Counted || g.got-g.taken+1 >= f.Limit)
 }
+
+// GoesOn reports whether the run goes on to its end although nobody reads it.
+func (g *Generator) GoesOn() bool { return g.goOn }
 
 // Leave notes that the program reads a generator no more. It returns the generator, nil if the program
 // did not read it. If no item has come, the program wanted what the generator does and not what it yields, so

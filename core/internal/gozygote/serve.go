@@ -41,7 +41,8 @@ type zygote struct {
 	starts func(z *zygote, stdout, stderr, start int) (pid, pidfd int, err error)
 
 	mu      sync.Mutex
-	workers map[int]bool // those that live
+	workers map[int]bool  // those that live
+	empty   chan struct{} // closed when none lives any more; nil while nobody waits for that
 }
 
 // Serve starts workers until the daemon says that it is enough, or is gone.
@@ -239,6 +240,10 @@ func (z *zygote) await(pid, pidfd int) {
 		}
 	}
 	delete(z.workers, pid)
+	if z.empty != nil && len(z.workers) == 0 {
+		close(z.empty)
+		z.empty = nil
+	}
 	status := ws.ExitStatus()
 	if ws.Signaled() {
 		status = -int(ws.Signal())
@@ -266,10 +271,18 @@ func awaitEnd(pidfd int) error {
 
 // killAll ends the workers whose daemon is gone and that do not end by themselves.
 func (z *zygote) killAll() {
-	for end := time.Now().Add(lastWords); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if z.alive() == 0 {
-			return
-		}
+	z.mu.Lock()
+	if len(z.workers) == 0 {
+		z.mu.Unlock()
+		return
+	}
+	empty := make(chan struct{})
+	z.empty = empty
+	z.mu.Unlock()
+	select {
+	case <-empty:
+		return
+	case <-time.After(lastWords):
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -277,12 +290,6 @@ func (z *zygote) killAll() {
 		_ = unix.Kill(-pid, unix.SIGKILL) // its session's group
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
-}
-
-func (z *zygote) alive() int {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return len(z.workers)
 }
 
 func closeAll(fds []int) {

@@ -21,10 +21,11 @@ func (c *Submitter) TakeItem(gen ids.Object) (ids.Object, generators.State, erro
 	return id, st, err
 }
 
-// LeaveStream notes that the program reads a generator no more; mu held.
+// LeaveStream notes that the program reads a generator no more; mu held. If nobody waits for its end either, the worker
+// hears in the same write that it is to close the generator: until then it counts on a limit.
 func (c *Submitter) LeaveStream(gen ids.Object) {
 	if g := c.Generators.Leave(gen.Count()); g != nil {
-		c.tellTaken(g, true)
+		c.tellTaken(g, g.GoesOn())
 	}
 }
 

@@ -74,6 +74,8 @@ class Inherited(Protocol):
 
     runtime_env: dict[str, Any]
     packages: list[dict[str, Any]]
+    python: str
+    prefix: str
 
 
 def driver_base(runtime_env: Mapping[str, Any] | None, submission: Inherited | None = None) -> EnvBase:
@@ -105,7 +107,11 @@ def driver_base(runtime_env: Mapping[str, Any] | None, submission: Inherited | N
     if submission.packages:
         spec["packages"] = submission.packages
     again = {field: value for field, value in submission.runtime_env.items() if field in _MADE_ON_NODES}
-    if again:  # other nodes make it, too
+    if again.keys() & {"pip", "uv"} and sys.prefix == submission.prefix:
+        # This process runs in this node's virtual environment: other nodes lack its interpreter and its folders.
+        spec["python"] = submission.python
+        spec["sys_path"] = [entry for entry in path if not entry.startswith(sys.prefix + os.sep)]
+    if again:
         spec = _derive(EnvBase("", spec, {}), _checked(again)).spec
     return _derive(EnvBase("", spec, submission.runtime_env), checked)
 

@@ -41,6 +41,10 @@ class Refused(RuntimeError):
     """The job is in no state for that."""
 
 
+class NotSubmitted(Refused):
+    """The job is that of a program that was started by hand: only submitted jobs can do that."""
+
+
 class Manager:
     """The jobs of the cluster of this process's session.
 
@@ -101,7 +105,7 @@ class Manager:
 
         Raises:
             NotFound: there is no such job.
-            Refused: it was not submitted.
+            NotSubmitted: it was not submitted.
         """
         submission_id, record = self._find(name)
         if record.status.is_terminal():
@@ -127,7 +131,8 @@ class Manager:
 
         Raises:
             NotFound: there is no such job.
-            Refused: it has not ended, or was not submitted.
+            Refused: it has not ended.
+            NotSubmitted: it was not submitted.
         """
         submission_id, record = self._find(name)
         if not record.status.is_terminal():
@@ -163,7 +168,7 @@ class Manager:
 
         Raises:
             NotFound: there is no such job.
-            Refused: it was not submitted.
+            NotSubmitted: it was not submitted.
         """
         submission_id, record = self._find(name)
         return submission_id, self._fresh(submission_id, record)
@@ -189,7 +194,9 @@ class Manager:
         row = self.details(name)
         record = records.get(self._session, row.submission_id) if row.submission_id else None
         if row.submission_id is None or record is None:
-            raise Refused(f"{name} is the job of a program that was not submitted: only submitted jobs can do that")
+            raise NotSubmitted(
+                f"{name} is the job of a program that was not submitted: only submitted jobs can do that"
+            )
         return row.submission_id, record
 
     def _fresh(self, submission_id: str, record: JobInfo) -> JobInfo:

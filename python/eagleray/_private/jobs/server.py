@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import eagleray
 from eagleray._private.jobs import logs, requests
-from eagleray._private.jobs.manager import Manager, NotFound, Refused
+from eagleray._private.jobs.manager import Manager, NotFound, NotSubmitted, Refused
 from eagleray._private.session import census
 from eagleray._version import API_VERSION
 
@@ -112,10 +112,10 @@ class Handler(BaseHTTPRequestHandler):
             answer()
         except NotFound as problem:
             self._text(404, str(problem))
-        except Refused as problem:
-            self._text(500 if "submission_id" in str(problem) else 400, str(problem))
-        except (ValueError, TypeError) as problem:
+        except (NotSubmitted, ValueError, TypeError) as problem:
             self._text(400, str(problem))
+        except Refused as problem:
+            self._text(500, str(problem))  # Ray's status
         except Problem as problem:
             self._text(problem.status, str(problem))
         except (BrokenPipeError, ConnectionResetError):
@@ -138,10 +138,7 @@ class Handler(BaseHTTPRequestHandler):
         self._json({"stopped": self.manager.stop(name)})
 
     def _delete(self, name: str) -> None:
-        try:
-            self.manager.delete(name)
-        except Refused as problem:
-            raise Problem(500, str(problem)) from None
+        self.manager.delete(name)
         self._json({"deleted": True})
 
     def _package(self, protocol: str, name: str) -> None:

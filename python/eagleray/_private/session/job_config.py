@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,12 +28,16 @@ class Inherited:
         runtime_env: Its runtime environment.
         packages: The folders of that, as other nodes get them.
         metadata: Its metadata.
+        python: The interpreter with which nodes make virtual environments for it.
+        prefix: The ``sys.prefix`` of the processes that run it on the node of its entrypoint.
     """
 
-    def __init__(self, runtime_env: dict[str, Any], packages: list[dict[str, Any]], metadata: dict[str, str]) -> None:
-        self.runtime_env = runtime_env
-        self.packages = packages
-        self.metadata = metadata
+    def __init__(self, said: Mapping[str, Any]) -> None:
+        self.runtime_env: dict[str, Any] = dict(said.get("runtime_env") or {})
+        self.packages: list[dict[str, Any]] = list(said.get("packages") or ())
+        self.metadata: dict[str, str] = dict(said.get("metadata") or {})
+        self.python = str(said.get("python") or "")
+        self.prefix = str(said.get("prefix") or "")
 
 
 def text(env: EnvBase, metadata: Mapping[str, str]) -> str:
@@ -41,7 +46,8 @@ def text(env: EnvBase, metadata: Mapping[str, str]) -> str:
         {name: value.hex() if isinstance(value, bytes) else value for name, value in package.items()}
         for package in env.spec.get("packages", ())
     ]
-    return json.dumps({"runtime_env": env.runtime_env, "metadata": dict(metadata), "packages": packages}, default=str)
+    said = {"runtime_env": env.runtime_env, "metadata": dict(metadata), "packages": packages}
+    return json.dumps({**said, "python": env.spec["python"], "prefix": sys.prefix}, default=str)
 
 
 def inherited() -> Inherited | None:
@@ -54,10 +60,7 @@ def inherited() -> Inherited | None:
     if not said:
         return None
     try:
-        found = json.loads(said)
-        return Inherited(
-            dict(found.get("runtime_env") or {}), list(found.get("packages") or ()), dict(found.get("metadata") or {})
-        )
+        return Inherited(json.loads(said))
     except (ValueError, TypeError, AttributeError) as problem:
         raise ValueError(
             f"the variable {VARIABLE} is not what a submitted job gets ({problem}): unset it, or give it a JSON object"

@@ -45,7 +45,8 @@ def encode_results(value: Any, num_returns: int, name: str, args_fmt: int = ARGS
         args_fmt: How its arguments came; Go programs have a way of their own.
 
     Raises:
-        TypeError: a result cannot be pickled, or is not iterable where several are wanted.
+        TypeError, AttributeError, PicklingError: the only result, or the first one, cannot be pickled.
+        TypeError: the value has no length where several results are wanted.
         ValueError: their number is wrong.
     """
     if num_returns == 1:
@@ -66,10 +67,7 @@ def encode_results(value: Any, num_returns: int, name: str, args_fmt: int = ARGS
     count = len(value)
     if count != num_returns:
         raise ValueError(f"Task returned {count} objects, but num_returns={num_returns}.")
-    try:
-        return tuple([encode(item) for item in value])
-    except Exception:
-        return _encode_stream(value, num_returns, name)
+    return _encode_stream(value, num_returns, name)
 
 
 def _encode_result(value: Any, what: str) -> Encoded:
