@@ -185,6 +185,7 @@ def test_nothing_of_a_job_lives_on(client: JobSubmissionClient, tmp_path: Path) 
         runtime_env={"env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": "0.2"}},
     )
     wait(lambda: here.exists() and len(here.read_text().split()) == 2, "the processes of the job")
+    wait(lambda: client.get_job_status(name) == JobStatus.RUNNING, "the record of the job says that it runs")
     assert client.stop_job(name)
     job = ended(client, name)
     assert (job.status, job.driver_exit_code) == (JobStatus.STOPPED, -9)
