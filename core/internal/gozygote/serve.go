@@ -271,14 +271,7 @@ func awaitEnd(pidfd int) error {
 
 // killAll ends the workers whose daemon is gone and that do not end by themselves.
 func (z *zygote) killAll() {
-	z.mu.Lock()
-	if len(z.workers) == 0 {
-		z.mu.Unlock()
-		return
-	}
-	empty := make(chan struct{})
-	z.empty = empty
-	z.mu.Unlock()
+	empty := z.emptied()
 	select {
 	case <-empty:
 		return
@@ -290,6 +283,19 @@ func (z *zygote) killAll() {
 		_ = unix.Kill(-pid, unix.SIGKILL) // its session's group
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
+}
+
+// emptied returns a channel that is closed when no worker lives.
+func (z *zygote) emptied() <-chan struct{} {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	empty := make(chan struct{})
+	if len(z.workers) == 0 {
+		close(empty)
+		return empty
+	}
+	z.empty = empty
+	return empty
 }
 
 func closeAll(fds []int) {
