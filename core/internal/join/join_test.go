@@ -232,18 +232,17 @@ func TestJoin_OtherReleaseOfTheSameProtocol_IsLetInWithAWarning(t *testing.T) {
 // A head that is behind the others takes the proof of a token that was ended. It looks at the newest state before it lets anybody in.
 func TestJoin_TokenWasEndedElsewhere_NobodyIsLetIn(t *testing.T) {
 	ended := errors.New("the token was ended")
-	counts := func(h *playedHead) func(pki.Token) error {
-		return func(proved pki.Token) error {
-			h.state.mu.Lock()
-			defer h.state.mu.Unlock()
-			if h.state.fresh == 0 || !proved.Equal(h.token) {
-				t.Errorf("%v is judged by a state that was refreshed %d times", proved, h.state.fresh)
+	h := newHead(t, false, func(s *Server) {
+		s.Counts = func(proved pki.Token) error {
+			state := s.State.(*playedState)
+			state.mu.Lock()
+			defer state.mu.Unlock()
+			if state.fresh == 0 || !proved.Equal(s.Tokens()[0]) {
+				t.Errorf("%v is judged by a state that was refreshed %d times", proved, state.fresh)
 			}
 			return ended
 		}
-	}
-	h := newHead(t, false)
-	h.server.Counts = counts(h)
+	})
 	if _, err := h.client(1).Join(t.Context()); err == nil || !strings.Contains(err.Error(), ended.Error()) {
 		t.Errorf("a node with an ended token: %v", err)
 	}
