@@ -147,7 +147,7 @@ def _without_labels(
         if index != -1:
             raise ValueError(
                 f"{what}: placement_group_bundle_index={index!r} names a bundle, and there is no placement group: give "
-                "placement_group, too"
+                "placement_group, too. Without one the bundle index must be -1"
             )
         return strategy_name(None)
     if options.get("fallback"):
@@ -171,7 +171,7 @@ def check_index(group: GroupHandle, index: Any) -> None:
         raise TypeError(f"placement_group_bundle_index takes a whole number, got {index!r}")
     if group.is_empty:
         if index != -1:
-            raise ValueError(f"bundle index {index} is given without a placement group: it must be -1")
+            raise ValueError(f"bundle index {index} is given without a placement group: the bundle index must be -1")
         return
     count = group.bundle_count
     if not -1 <= index < count:
