@@ -92,7 +92,9 @@ def strategy_name(strategy: Any) -> str:
     wanted = getattr(strategy, "node_id", None)
     if wanted is not None:
         check_node_id(wanted)
-        return f"node:{wanted}:soft" if strategy.soft else f"node:{wanted}"
+        if strategy.soft:
+            return f"node:{wanted}:soft" + (":spill" if getattr(strategy, "_spill_on_unavailable", False) else "")
+        return f"node:{wanted}" + (":fail" if getattr(strategy, "_fail_on_unavailable", False) else "")
     raise ValueError(
         "scheduling_strategy takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy, a "
         f"NodeLabelSchedulingStrategy or a PlacementGroupSchedulingStrategy, got {strategy!r}"
