@@ -40,7 +40,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture
 def pair(cluster: Cluster) -> Iterator[list[ClusterNode]]:
     """Two nodes: one to be drained, and one that stays."""
-    nodes = [cluster.add_node(num_cpus=2, resources={name: 2}, node_name=name) for name in ("leaves", "stays")]
+    nodes = [cluster.add_node(num_cpus=4, resources={name: 2}, node_name=name) for name in ("leaves", "stays")]
     cluster.wait_for_nodes()
     try:
         yield nodes
@@ -204,7 +204,13 @@ def test_a_program_on_a_node_that_is_drained_goes_on_until_the_end(
     ) as running:
         assert running.stdin and running.stdout
         assert running.stdout.readline() == "ready\n"
-        until(lambda: "not idle: the program of job" in drain(cluster, leaves.node_id, reason=IDLE).stderr)
+        refused: list[str] = []
+
+        def program_counts() -> bool:
+            refused.append(drain(cluster, leaves.node_id, reason=IDLE).stderr)
+            return "not idle: the program of job" in refused[-1]
+
+        until(program_counts, what=refused)
         assert drain(cluster, leaves.node_id).returncode == 0
         until(lambda: "Drain" in row(leaves))
         running.stdin.write("\n")
