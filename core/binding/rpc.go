@@ -206,6 +206,9 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 	for j, n := range i.Nodes {
 		nodes[j] = map[string]any{"node_id": n.NodeID, "number": n.Number, "alive": n.Alive, "name": n.Name, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
 			"pid": n.Pid, "resources": n.Resources, "available": n.Available, "labels": n.Labels, "is_head": n.IsHead, "unreachable": n.Unreachable, "reason": n.Reason}
+		if n.DrainReason != "" {
+			nodes[j]["drain"] = map[string]any{"reason": n.DrainReason, "message": n.DrainMessage, "deadline_ms": n.DrainDeadlineMs}
+		}
 	}
 	demands := make([]map[string]any, len(i.Demands))
 	for j, d := range i.Demands {
