@@ -82,7 +82,7 @@ compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minute
 	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 
 LIBRARIES ?=
-real: dev ## run small programs of libraries that use Ray under Eagle Ray and under Ray; LIBRARIES= chooses
+real: dev build/ray-libs/.ready ## run small programs of libraries that use Ray under Eagle Ray and under Ray; LIBRARIES= chooses
 	$(PY) tests/compat/real/run.py $(LIBRARIES)
 
 BENCH ?= --quick

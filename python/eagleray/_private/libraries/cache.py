@@ -6,16 +6,15 @@ Whoever adds or removes a folder holds the cache's lock.
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
 import os
-import shutil
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from eagleray._private.libraries import releases
+
+TYPE_CHECKING = False  # each program that says ray loads this module
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 #: The variable that names the folder of the cache.
 VARIABLE = "EAGLERAY_RAY_LIBS"
@@ -61,6 +60,8 @@ def listed(root: str) -> dict[str, str]:
     Raises:
         ValueError: the list cannot be read, or is none.
     """
+    import json
+
     path = os.path.join(root, INNER, LIST)
     try:
         with open(path, encoding="utf-8") as file:
@@ -75,6 +76,8 @@ def listed(root: str) -> dict[str, str]:
 
 def digest_of(files: dict[str, str]) -> str:
     """Returns the digest over files, given each one's path and SHA-256."""
+    import hashlib
+
     whole = hashlib.sha256()
     for path in sorted(files):
         whole.update(f"{path}\0{files[path]}\n".encode())
@@ -83,6 +86,8 @@ def digest_of(files: dict[str, str]) -> str:
 
 def problems(version: str) -> list[str]:
     """Returns what is wrong with a version's files; nothing if all are those of Ray's wheel."""
+    import hashlib
+
     root = place(version)
     try:
         files = listed(root)
@@ -113,6 +118,8 @@ def problems(version: str) -> list[str]:
 
 def remove(version: str) -> bool:
     """Removes a version's libraries. Returns whether they were there."""
+    import shutil
+
     with locked():
         root = place(version)
         if not os.path.isdir(root):
@@ -135,6 +142,9 @@ def locked(waits: Callable[[], None] | None = None) -> Iterator[None]:
     Args:
         waits: Called if another process has the lock, before it is waited for.
     """
+    import fcntl
+    import shutil
+
     where = folder()
     os.makedirs(where, mode=0o700, exist_ok=True)
     handle = os.open(os.path.join(where, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -14,7 +14,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import spec_from_file_location
 
 from eagleray._private.libraries import cache, releases
-from eagleray._private.state import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +24,13 @@ if TYPE_CHECKING:
 AUTO_VARIABLE = "EAGLERAY_RAY_LIBS_AUTO"
 #: Imported when the first module of the libraries is: what they expect of Ray beside its API.
 _SHIMS = "eagleray._private.shims"
+#: Makes ``ray`` mean eagleray. It imports this module.
+_ALIAS = "eagleray._private.alias"
 #: Modules of Ray that cannot do here what they are for, so they count as missing.
 _NEVER = frozenset(
     f"ray.{name}"
     for name in (
+        *("serve", "rllib", "llm"),  # not tested here
         *("client_builder", "setup-dev", "scripts", "util.client", "util.client_connect", "util.pdb"),
         *("util.debugpy", "util.ray_debugpy", "util.horovod", "util.spark", "util.check_open_ports", "workflow"),
         *("experimental.channel", "experimental.rdt", "experimental.collective", "experimental.sandbox"),
@@ -85,7 +87,9 @@ def find(name: str, importing: bool) -> ModuleSpec | None:
     if spec is not None and importing:
         global _number
         _number += 1
-        process.place_changed()  # what is submitted from now on runs where these modules are
+        state = sys.modules.get("eagleray._private.state")
+        if state is not None:
+            state.process.place_changed()  # what is submitted from now on runs where these modules are
         _activate()
     return spec
 
@@ -122,10 +126,8 @@ def _activate() -> None:
     if _active:
         return
     _active = True
-    from eagleray._private import alias
-
     try:
-        alias.install()  # the libraries' own imports say ray
+        importlib.import_module(_ALIAS).install()  # the libraries' own imports say ray
         sys.meta_path.insert(0, Twins())
         importlib.import_module(_SHIMS)
     except BaseException:

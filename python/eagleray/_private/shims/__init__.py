@@ -1,27 +1,24 @@
 """What Ray's libraries expect of Ray beside its API: names in modules of eagleray that eagleray itself has no use for.
 
-``finder`` imports this package when a process loads the first module of the libraries. It adds the names, and fills
-``ray_constants`` with the constants of Ray's own module. docs/libraries.md says why each part exists.
+``finder`` imports this package when a process loads the first module of the libraries. docs/libraries.md says why each
+part exists.
 """
 
 from __future__ import annotations
 
 import importlib
-import runpy
-from pathlib import Path
 from typing import Any
 
-from eagleray._private.libraries import cache, finder
 from eagleray._private.outside.worker import CoreWorker, global_worker
 from eagleray._private.session import progress_bars
-from eagleray._private.shims import core, gcs, memory, names, network, submodules
+from eagleray._private.shims import core, filling, gcs, memory, names, network, submodules
 from eagleray.runtime_context import RuntimeContext
 
 #: Module → name → what it is.
 _ADDED = {
     "_raylet": {
         **{name: getattr(network, name) for name in network.__all__},
-        **{name: getattr(names, name) for name in names.IN_RAYLET},
+        **names.IN_RAYLET,
         "GcsClient": gcs.GcsClient,
         "GcsClientOptions": gcs.GcsClientOptions,
     },
@@ -30,7 +27,7 @@ _ADDED = {
         "get_local_ongoing_lineage_reconstruction_tasks": core.get_local_ongoing_lineage_reconstruction_tasks,
     },
     "cloudpickle": {"dumps_debug": names.dumps_debug},
-    "experimental.tqdm_ray": {"RAY_TQDM_MAGIC": progress_bars.MAGIC},
+    "experimental.tqdm_ray": {f"RAY_{name}": progress_bars.MAGIC for name in ("TQDM_MAGIC",)},
     "util": {"PublicAPI": names.PublicAPI},
     "util.annotations": {"_mark_annotated": names.mark_annotated},
     "util.placement_group": {"_valid_resource_shape": names.valid_resource_shape},
@@ -57,18 +54,7 @@ def _apply() -> None:
             if not hasattr(cls, name):
                 setattr(cls, name, value)
     submodules.offer()
-    _fill_constants()
-
-
-def _fill_constants() -> None:
-    """Adds what Ray's module of constants has and eagleray's has not: its values do not depend on the rest of Ray."""
-    root = finder.root()
-    assert root is not None
-    path = Path(root, cache.INNER, "ray", "_private", "ray_constants.py")
-    ours = importlib.import_module("eagleray._private.ray_constants")
-    for name, value in runpy.run_path(str(path)).items():
-        if not name.startswith("__") and not hasattr(ours, name):
-            setattr(ours, name, value)
+    filling.fill()
 
 
 _apply()

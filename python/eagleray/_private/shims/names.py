@@ -11,18 +11,14 @@ from eagleray._private.values.inspection import describe_failure
 from eagleray.util.annotations import AnnotationType
 from eagleray.util.annotations import PublicAPI as PublicAPI
 
-#: The resource that stands for one node in the libraries' own tables.
-RAY_NODE_ID_KEY = "ray.io/node-id"
-RAY_INTERNAL_NAMESPACE_PREFIX = "_ray_internal_"
-#: What gRPC calls an exhausted resource: Tune compares error codes with it.
-GRPC_STATUS_CODE_RESOURCE_EXHAUSTED = 8
-GRPC_STATUS_CODE_UNAVAILABLE = 14
-IN_RAYLET = (
-    "RAY_NODE_ID_KEY",
-    "RAY_INTERNAL_NAMESPACE_PREFIX",
-    "GRPC_STATUS_CODE_RESOURCE_EXHAUSTED",
-    "GRPC_STATUS_CODE_UNAVAILABLE",
-)
+#: Constants of ``ray._raylet``, without the beginning that most of Ray's have.
+_CONSTANTS = {"NODE_ID_KEY": "ray.io/node-id", "INTERNAL_NAMESPACE_PREFIX": "_ray_internal_"}
+#: Codes of gRPC: Tune compares those of errors with them.
+_CODES = {"RESOURCE_EXHAUSTED": 8, "UNAVAILABLE": 14}
+IN_RAYLET: dict[str, Any] = {
+    **{f"RAY_{name}": value for name, value in _CONSTANTS.items()},
+    **{f"GRPC_STATUS_CODE_{name}": value for name, value in _CODES.items()},
+}
 
 #: For annotations: what ``scheduling_strategy`` takes.
 SchedulingStrategyT = Any

@@ -1,9 +1,12 @@
-"""Addresses, as the libraries write and read them."""
+"""What ``ray._common.network_utils`` imports from ``ray._raylet`` beside what eagleray's module of that name has."""
 
 from __future__ import annotations
 
-import ipaddress
-
+from eagleray._common.network_utils import build_address as build_address
+from eagleray._common.network_utils import get_localhost_ip as get_localhost_ip
+from eagleray._common.network_utils import is_ipv6 as is_ipv6
+from eagleray._common.network_utils import is_localhost as is_localhost
+from eagleray._common.network_utils import parse_address as parse_address
 from eagleray.util.inspection import get_node_ip_address
 
 __all__ = [
@@ -15,39 +18,6 @@ __all__ = [
     "node_ip_address_from_perspective",
     "parse_address",
 ]
-
-_NAMES_OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-
-
-def is_ipv6(host: str) -> bool:
-    """Whether a host is an IPv6 address."""
-    try:
-        return ipaddress.ip_address(host).version == 6
-    except ValueError:
-        return False
-
-
-def build_address(host: str, port: int | str) -> str:
-    """Returns HOST:PORT, with brackets around an IPv6 address."""
-    return f"[{host}]:{port}" if is_ipv6(host) else f"{host}:{port}"
-
-
-def parse_address(address: str) -> tuple[str, str] | None:
-    """Returns host and port of an address; None if it has no port."""
-    host, separator, port = address.rpartition(":")
-    if not separator or is_ipv6(address):
-        return None
-    return host.removeprefix("[").removesuffix("]"), port
-
-
-def is_localhost(host: str) -> bool:
-    """Whether a host is a name of this machine that others cannot use."""
-    return host in _NAMES_OF_THIS_MACHINE
-
-
-def get_localhost_ip() -> str:
-    """Returns the address with which a process reaches others of its machine."""
-    return "127.0.0.1"
 
 
 def get_all_interfaces_ip() -> str:
