@@ -52,7 +52,7 @@ asan: ## the C of kernels under the address sanitizer
 	ASAN_OPTIONS=detect_leaks=0 go test -asan ./kernels/...
 
 # The tests of a file share sessions, so they run in one process. Those with the mark alone run when all others have ended.
-pytest: dev build/ahead/.ready $(VENV)/.examples ## the Python tests, those of JOBS (3) files at a time
+pytest: dev build/ahead/.ready build/ray-libs/.ready $(VENV)/.examples ## the Python tests, those of JOBS (3) files at a time
 	$(PY) -m pytest -n $(JOBS) --dist loadfile -m 'not alone' $(PYTESTS)
 	$(PY) -m pytest -m alone $(PYTESTS)
 
@@ -82,7 +82,7 @@ compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minute
 	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 
 LIBRARIES ?=
-real: dev ## run small programs of libraries that use Ray under Eagle Ray and under Ray; LIBRARIES= chooses
+real: dev build/ray-libs/.ready ## run small programs of libraries that use Ray under Eagle Ray and under Ray; LIBRARIES= chooses
 	$(PY) tests/compat/real/run.py $(LIBRARIES)
 
 BENCH ?= --quick
@@ -208,6 +208,10 @@ build/planted/.ready: $(VENV)/.native $(shell find python/eagleray -name '*.py')
 
 build/ahead/.ready: $(VENV)/.native $(shell find python/eagleray -name '*.py')
 	$(PY) setup.py -q build_ahead
+	@touch $@
+
+build/ray-libs/.ready: $(VENV)/.native python/eagleray/_private/libraries/releases.py
+	EAGLERAY_RAY_LIBS=$(CURDIR)/build/ray-libs $(VENV)/bin/eagleray ray-libs install
 	@touch $@
 
 $(VENV)/.examples: $(VENV)/.tools examples/requirements.txt

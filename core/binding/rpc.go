@@ -6,6 +6,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/client"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -144,6 +145,12 @@ var methods = map[string]func(*caller, *args) (any, error){
 		var s wire.ActorState
 		err := k.call(wire.TActorResolve, wire.ActorResolve{ActorID: a.ActorID}, &s)
 		return map[string]any{"state": s.State, "incarnation": s.Incarnation, "pid": s.Pid, "node_id": s.NodeID, "message": s.Message, "cause": s.Cause}, err
+	},
+	"actor_known": func(k *caller, a *args) (any, error) {
+		if len(a.ActorID) != len(ids.Actor{}) {
+			return nil, fault.New(fault.BadRequest, "actor_known: the id of an actor has %d bytes, not %d", len(ids.Actor{}), len(a.ActorID))
+		}
+		return k.c.ActorState(ids.Actor(a.ActorID)), nil
 	},
 	"obj_stats": func(k *caller, _ *args) (any, error) {
 		var s wire.ObjStats

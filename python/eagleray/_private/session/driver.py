@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eagleray._private import driver_log, suggestions
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _DRAIN_MS = 2_000
 MIN_STORE_BYTES = 78_643_200
+
+#: What libraries have ``init`` call when it has started or joined a session.
+post_init_hooks: list[Callable[[], None]] = []
 
 _lock = threading.RLock()
 _daemon: Any = None
@@ -205,7 +208,9 @@ def init(
         reports = sys.modules.get("eagleray._private.session.metric_reports")
         if reports is not None:  # the program has counted something before
             reports.reports.wake()
-        return RayContext(session)
+    for hook in list(post_init_hooks):
+        hook()
+    return RayContext(session)
 
 
 def _tell_of_variables() -> None:
