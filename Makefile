@@ -21,7 +21,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots docs wheel gen fuzz sim histories robust soak mutants real clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots docs wheel trywheels gen fuzz sim histories robust soak mutants real clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,6 +114,10 @@ wheel: $(VENV)/.tools ## wheels in dist/: manylinux, one for each of PYTHONS tha
 	done
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/eagleray-*.whl
 	$(PY) -m pip wheel -q --no-deps --wheel-dir dist python/ray_compat
+
+VERSIONS ?=
+trywheels: $(VENV)/.tools ## install the wheels of dist/ in virtual environments of their versions and run a program of 70 checks; VERSIONS= chooses
+	$(PY) tests/wheels/run.py $(VERSIONS)
 
 docs: dev $(DOCS)/.ready ## the site of the documentation in build/docs: the pages, the Python and the Go reference; broken links fail; Python 3.11.5 or later
 	rm -rf build/docs build/reference
