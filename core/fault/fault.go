@@ -17,6 +17,7 @@ const (
 	AlreadyExists      Code = "already_exists"      // ActorAlreadyExistsError
 	TaskUnschedulable  Code = "task_unschedulable"  // TaskUnschedulableError
 	ActorUnschedulable Code = "actor_unschedulable" // ActorUnschedulableError
+	NodeBusy           Code = "node_busy"           // TaskUnschedulableError: for this call only, the node that it names had no room
 	WorkerCrashed      Code = "worker_crashed"      // WorkerCrashedError
 	NodeDied           Code = "node_died"           // NodeDiedError
 	ActorDied          Code = "actor_died"          // ActorDiedError

@@ -18,6 +18,7 @@ const (
 	EnvFailed   Reason = "env_failed"    // its runtime environment could not be made
 	OutOfMemory Reason = "oom"           // its worker was ended to save the node's memory
 	GroupGone   Reason = "group_removed" // the placement group that it ran in was removed
+	NodeBusy    Reason = "node_busy"     // the node that it had to run on had no room for it, and it did not want to wait
 	GPUMemory   Reason = "gpu_memory"    // its worker held more of a GPU's memory than it had asked for
 )
 
@@ -40,6 +41,8 @@ func (c Cause) Fault() fault.Code {
 		return fault.OutOfMemory
 	case GPUMemory:
 		return fault.GPUMemoryExceeded
+	case NodeBusy:
+		return fault.ActorUnschedulable
 	case GroupGone:
 		return fault.PlacementGroupRemoved
 	}

@@ -56,6 +56,10 @@ class RayTaskError(RayError):
         """This error as an instance of its cause's class too, or itself when no such class can be made."""
         return dual_exception(self, RayTaskError)
 
+    def make_dual_exception_instance(self) -> RayTaskError:
+        """The same as ``as_instanceof_cause``, under Ray's name for the step."""
+        return self.as_instanceof_cause()
+
     def _headline(self) -> str:
         """What ran, and where: the line in front of the traceback."""
         where = [f"pid={self.pid}", f"ip={self.ip}"] if self.pid is not None else []
@@ -146,6 +150,11 @@ class ActorDiedError(RayActorError):
         else:
             super().__init__(actor_id, cause or "The actor ended before it had answered this call.")
             self.cause = None
+
+    @staticmethod
+    def from_task_error(task_error: RayTaskError) -> ActorDiedError:
+        """The error of an actor whose constructor raised ``task_error``."""
+        return ActorDiedError(task_error)
 
     def __reduce__(self) -> Any:
         return ActorDiedError, (self.cause or self.error_msg, self.actor_id, self._lacking)

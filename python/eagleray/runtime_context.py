@@ -108,6 +108,10 @@ class RuntimeContext:
         """The devices that the running task or actor was given, by resource name; every family is a key."""
         return {name: list(here.devices.get(name, ())) for name in ACCELERATORS}
 
+    def get_resource_ids(self) -> dict[str, list[str]]:
+        """The old name of ``get_accelerator_ids``."""
+        return self.get_accelerator_ids()
+
     def get_runtime_env_string(self) -> str:
         """The runtime environment as JSON."""
         return json.dumps(self._session.env.runtime_env, default=str)

@@ -11,6 +11,11 @@ from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
 HERE = Path(__file__).resolve().parent
+NOTE = """\
+RECORD is a folder on purpose. The files of this `ray` belong to the distribution eagleray-ray-compat, so an installer
+that wants to put another `ray` in their place must not remove them and go on. With a missing RECORD uv goes on after
+a warning; with a folder pip and uv both stop before they change anything.
+"""
 
 
 class Wheel(bdist_wheel):
@@ -18,9 +23,14 @@ class Wheel(bdist_wheel):
         super().write_wheelfile(wheelfile_base, *args, **kwargs)
         own = Path(wheelfile_base)
         for folder in HERE.glob("ray-*.dist-info"):
-            to = own.with_suffix(".data") / "purelib" / folder.name
+            # Installers read capitals as small letters, and Ray itself at the same version has another folder.
+            to = own.with_suffix(".data") / "purelib" / folder.name.capitalize()
             shutil.copytree(folder, to, dirs_exist_ok=True)
             (to / "INSTALLER").write_text("eagleray-ray-compat\n")
+            (to / "top_level.txt").write_text("ray\n")
+            shutil.copyfile(own / "WHEEL", to / "WHEEL")  # uv calls an entry without it broken
+            (to / "RECORD").mkdir(exist_ok=True)
+            (to / "RECORD" / "README").write_text(NOTE)
 
 
 setup(cmdclass={"bdist_wheel": Wheel})

@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-import sysconfig
 import textwrap
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import environments
 import pytest
+from environments import Environment, run
 
-COMPAT = Path(__file__).parents[2] / "python" / "ray_compat"
 pytestmark = pytest.mark.timeout(300)
-
-
-def run(*words: object, status: int | None = 0, **env: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH", "RAY_ADDRESS")}
-    done = subprocess.run(
-        [str(word) for word in words], env={**clean, **env}, capture_output=True, text=True, timeout=200
-    )
-    assert status is None or done.returncode == status, done.stdout + done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    shutil.copytree(COMPAT, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation"]
-    run(*pip, "--wheel-dir", folder, source)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-class Environment:
-    """A virtual environment whose packages are those of this one, or none."""
-
-    def __init__(self, folder: Path, with_eagleray: bool = True) -> None:
-        run(sys.executable, "-m", "venv", "--without-pip", folder)
-        self.python = folder / "bin" / "python"
-        self.ray = folder / "bin" / "ray"
-        (self.site,) = folder.glob("lib/python*/site-packages")
-        if with_eagleray:
-            text = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
-            (self.site / "packages.pth").write_text(text)
-
-    def pip(self, *words: object, status: int = 0) -> str:
-        command = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
-        done = run(*command, *words, status=status)
-        return done.stdout + done.stderr
-
-    def install(self, *wheels: Path) -> None:
-        self.pip("install", "-q", "--no-deps", "--no-index", *wheels)
+    return environments.build_compat(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture
@@ -64,21 +24,9 @@ def environment(tmp_path: Path) -> Callable[..., Environment]:
     return lambda **given: Environment(tmp_path / "venv", **given)
 
 
-@pytest.fixture
-def real(tmp_path: Path) -> Path:
-    """A wheel that looks like Ray's."""
-    made = tmp_path / "ray-2.61.0-py3-none-any.whl"
-    files = {
-        "ray/__init__.py": "__version__ = '2.61.0'\n",
-        "ray/_raylet.so": "",
-        "ray-2.61.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: ray\nVersion: 2.61.0\n",
-        "ray-2.61.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = "".join(f"{name},,\n" for name in files) + "ray-2.61.0.dist-info/RECORD,,\n"
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, text in {**files, "ray-2.61.0.dist-info/RECORD": record}.items():
-            archive.writestr(name, text)
-    return made
+@pytest.fixture(params=["2.61.0", "2.60.0"])  # the second has the version that our own entry has
+def real(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return environments.like_ray(tmp_path, request.param)
 
 
 PROGRAM = """
@@ -152,6 +100,6 @@ def test_after_ray_itself_the_import_refuses(environment: Callable[..., Environm
 def test_ray_itself_is_not_installed_over_it(environment: Callable[..., Environment], wheel: Path, real: Path) -> None:
     made = environment()
     made.install(wheel)
-    said = made.pip("install", "--no-deps", "--no-index", real, status=1)
+    said = made.pip("install", "--no-deps", "--no-index", "--force-reinstall", real, status=1)
     assert "ray 2.60.0" in said and "eagleray-ray-compat" in said, said
     assert run(made.python, "-c", "import ray; print(ray.__version__)").stdout == "2.60.0\n"

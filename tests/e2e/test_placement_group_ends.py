@@ -9,6 +9,7 @@ from typing import Any
 
 import eagleray
 import pytest
+from eagleray._private.ids import PlacementGroupID
 from eagleray.exceptions import (
     ActorDiedError,
     ActorPlacementGroupRemoved,
@@ -18,6 +19,7 @@ from eagleray.exceptions import (
     TaskPlacementGroupRemoved,
 )
 from eagleray.util.placement_group import (
+    PlacementGroup,
     get_placement_group,
     placement_group,
     placement_group_table,
@@ -221,3 +223,25 @@ def test_infeasible_wait_brings_the_way_of_ray_back(script: Callable[..., Any]) 
         assert placement_group_table(group)["state"] == "PENDING"
         """
     )
+
+
+def test_a_detached_actor_that_is_restarted_leaves_no_group_behind() -> None:
+    @eagleray.remote(num_cpus=0, max_restarts=1, max_task_retries=-1)
+    class Maker:
+        def make(self) -> str:
+            return ready(placement_group([{"CPU": 1}], name="made by a detached actor")).id.hex()
+
+        def lasting(self) -> str:
+            return ready(placement_group([{"CPU": 1}], lifetime="detached")).id.hex()
+
+    becomes_free(4.0)
+    actor = Maker.options(name="maker", lifetime="detached").remote()
+    first, kept = eagleray.get([actor.make.remote(), actor.lasting.remote()], timeout=PATIENCE_S)
+    eagleray.kill(actor, no_restart=False)
+    becomes(lambda: placement_group_table()[first]["state"], "REMOVED")
+    second = eagleray.get(actor.make.remote(), timeout=PATIENCE_S)  # the name is free again
+    assert placement_group_table()[second]["state"] == placement_group_table()[kept]["state"] == "CREATED"
+    eagleray.kill(actor)
+    becomes(lambda: placement_group_table()[second]["state"], "REMOVED")
+    remove_placement_group(PlacementGroup(PlacementGroupID.from_hex(kept)))
+    becomes_free(4.0)

@@ -9,10 +9,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from eagleray._private.tools import ray_command
+from eagleray._private import cli
+from eagleray._private.tools import ray_command, refused
 
 COMPAT = Path(__file__).parents[2] / "python" / "ray_compat"
 RAY = [sys.executable, "-c", "import eagleray_ray_command as command; command.main()"]
+
+EAGLERAY = "from eagleray._private import cli; cli.main()"
 
 
 def ray(*words: str, folder: Path | None = None, status: int = 0) -> str:
@@ -38,15 +41,43 @@ def test_a_cluster_in_rays_words() -> None:
         ray("health-check", folder=folder, status=1)
 
 
-@pytest.mark.parametrize("name", ray_command.REFUSED)
+@pytest.mark.parametrize("program", ["ray", "eagleray"])
+@pytest.mark.parametrize("name", refused.REFUSED)
 def test_commands_that_are_not_there(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["ray", name, "cluster.yaml"])
+    monkeypatch.setattr(sys, "argv", [program, name, "cluster.yaml"])
     with pytest.raises(SystemExit) as ended:
-        ray_command.main()
+        (ray_command if program == "ray" else cli).main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith(f"ray {name}: Eagle Ray does not have this command, because ")
+    assert capsys.readouterr().err.startswith(f"{program} {name}: Eagle Ray does not have this command, because ")
+
+
+def test_the_token_that_is_generated_is_the_one_of_the_head() -> None:
+    with tempfile.TemporaryDirectory(prefix="er", dir="/tmp") as made:
+        folder = Path(made)
+        env = {**os.environ, "EAGLERAY_TMPDIR": made, "HOME": made}
+        for name in ("EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+            env.pop(name, None)
+
+        def token(*flags: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, "-c", EAGLERAY, "get-auth-token", *flags]
+            return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+
+        none = token()
+        assert none.returncode == 1 and "`eagleray start --head` writes one" in none.stderr
+        generated = token("--generate").stdout
+        assert len(bytes.fromhex(generated)) == 32
+        ray("start", "--head", "--port=0", "--num-cpus=1", "--object-store-memory=100000000", folder=folder)
+        try:
+            assert token().stdout == token("--generate").stdout == generated
+            env["RAY_AUTH_TOKEN"] = "a token of sixteen letters and more"
+            assert token().stdout == env["RAY_AUTH_TOKEN"]
+            env["EAGLERAY_TOKEN_FILE"] = made + "/none"
+            wrong = token()
+            assert wrong.returncode == 1 and "EAGLERAY_TOKEN_FILE" in wrong.stderr
+        finally:
+            ray("stop", "-f", "-g5", folder=folder)
 
 
 def test_words_that_need_no_cluster() -> None:

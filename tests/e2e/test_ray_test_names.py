@@ -82,3 +82,10 @@ def test_arguments_of_nodes_that_contradict_each_other() -> None:
         cluster.add_node(dashboard_port=30000, metrics_export_port=30000)
     with pytest.raises(ValueError, match="enable_object_reconstruction=False is not supported"):
         cluster.add_node(enable_object_reconstruction=False)
+
+
+def test_states_of_actors_have_rays_numbers_and_the_names_that_lists_show() -> None:
+    from eagleray._private.gcs_utils import ActorTableData
+    from eagleray._private.test_utils import convert_actor_state
+
+    assert [convert_actor_state(state) for state in (ActorTableData.ALIVE, "DEAD", None)] == ["ALIVE", "DEAD", None]

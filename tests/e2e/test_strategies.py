@@ -214,13 +214,13 @@ def test_ids_that_are_none_are_refused_at_once() -> None:
         stays.options(scheduling_strategy="PACK")
 
 
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("option", ["_spill_on_unavailable", "_fail_on_unavailable"])
-def test_options_of_an_affinity_that_would_have_no_effect_are_refused(option: str, soft: bool) -> None:
+@pytest.mark.parametrize(("option", "soft"), [("_spill_on_unavailable", False), ("_fail_on_unavailable", True)])
+def test_options_of_an_affinity_that_contradict_each_other_are_refused(option: str, soft: bool) -> None:
     node = "ab" * 28
     assert Affinity(node, soft, **{option: False}) == Affinity(node, soft=soft)
-    with pytest.raises(ValueError, match=f"{option}=True"):
+    with pytest.raises(ValueError, match=f"{option}=True needs soft={not soft}"):
         Affinity(node, soft, **{option: True})
+    assert Affinity(node, not soft, **{option: True}) != Affinity(node, not soft)
 
 
 def test_an_actor_that_fits_the_sum_and_no_node(nodes: Nodes) -> None:

@@ -184,8 +184,10 @@ def test_the_head_is_killed_and_programs_on_both_nodes_go_on() -> None:
             assert program.stdout.readline() == "ready\n"
         say("1")
         for i in range(3):
-            os.kill(cluster.first.pid("head.pid"), signal.SIGKILL)
+            killed = cluster.first.pid("head.pid")
+            os.kill(killed, signal.SIGKILL)
             say(str(10 + i))
+            until(lambda killed=killed: cluster.first.pid("head.pid") != killed)
             until(lambda: "alive node" in status_of(cluster.second))
         for program in programs:
             out, _ = program.communicate(timeout=LIMIT)

@@ -107,6 +107,6 @@ func dispatch(args []string, version string, out, errs io.Writer) error {
 			names = append(names, c.name)
 		}
 	}
-	names = append(names, "completion", "get", "job", "kill-actor", "list", "logs", "memory", "stack", "summary", "microbenchmark", "run", "timeline", "trace-report") // the Python package's
+	names = append(names, "completion", "get", "get-auth-token", "job", "kill-actor", "list", "logs", "memory", "stack", "summary", "microbenchmark", "run", "timeline", "trace-report") // the Python package's
 	return usage("unknown command %q%s; see eagleray --help", args[0], meant(args[0], names))
 }

@@ -131,17 +131,19 @@ func (d *Daemon) actorFailed(a sched.ActorFailed) {
 	if x == nil || x.rec.Incarnation != a.Actor.Incarnation {
 		return
 	}
-	if a.Code == fault.ActorUnschedulable && x.ticket != 0 { // the head knows what other nodes have
+	reason := record.EnvFailed
+	if a.Busy {
+		reason = record.NodeBusy
+	} else if a.Code == fault.ActorUnschedulable && x.ticket != 0 { // the head knows what other nodes have
 		d.event(func(m *sched.Machine) { m.CancelActor(a.Actor) })
 		d.refuseActor(x)
 		return
-	}
-	if a.Code == fault.ActorUnschedulable {
+	} else if a.Code == fault.ActorUnschedulable {
 		d.head.ActorInfeasible(x.instance(), a.Message)
 		return
 	}
 	delete(d.actors, x.rec.ID)
 	delete(d.failedStarts, x.rec.ID)
 	d.incarnationGone(&x.rec)
-	d.head.ActorStartFailed(x.instance(), record.Cause{Reason: record.EnvFailed, Message: a.Message})
+	d.head.ActorStartFailed(x.instance(), record.Cause{Reason: reason, Message: a.Message})
 }

@@ -47,7 +47,7 @@ func (d *Daemon) WantInfeasible(i place.Infeasible) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.event(func(m *sched.Machine) {
-		m.Infeasible(sched.ClientID(i.To.Client), sched.ClassID(i.To.Class), i.Message)
+		m.Infeasible(sched.ClientID(i.To.Client), sched.ClassID(i.To.Class), i.Message, i.Busy)
 	})
 }
 

@@ -66,7 +66,11 @@ func (d *Daemon) place(a *actor) {
 	}
 	j.detached = j.detached || rec.Detached
 	where, _ := strategy.Parse(rec.Strategy) // the node of its creator has checked it
-	k := sched.Class{Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName, After: afterOf(rec.AfterMs), Strategy: strategy.Strategy{Labels: where.Labels}}
+	here := strategy.Strategy{Labels: where.Labels}
+	if where.Busy == strategy.Fails { // which node it is, the head decides for all others
+		here = where
+	}
+	k := sched.Class{Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName, After: afterOf(rec.AfterMs), Strategy: here}
 	for _, o := range rec.Fallback {
 		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources), Run: resource.FromWire(o.RunResources)})
 	}

@@ -90,6 +90,8 @@ func Cause(r record.Reason, detail string) string {
 		return with("it could not be started")
 	case record.EnvFailed:
 		return with("its runtime environment could not be made")
+	case record.NodeBusy:
+		return with("its node had no room for it")
 	case record.OutOfMemory:
 		return with("its node ran out of memory")
 	case record.GPUMemory:

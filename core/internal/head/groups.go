@@ -259,6 +259,19 @@ func (h *Head) RemoveGroup(ctx context.Context, id ids.Group) error {
 	return h.state.RemoveGroup(ctx, id, "it was removed by remove_placement_group()", h.nowMs())
 }
 
+// removeGroupsOf ends the groups that an actor has made and that are not detached.
+func (h *Head) removeGroupsOf(ctx context.Context, a *record.Actor) error {
+	for _, g := range h.state.ListGroups() {
+		if g.Actor != a.ID || g.Detached || !g.Live() {
+			continue
+		}
+		if err := h.state.RemoveGroup(ctx, g.ID, fmt.Sprintf("the detached actor %s, which had made it, has been restarted", a.ID), h.nowMs()); err != nil {
+			return fmt.Errorf("remove group %s: %w", g.ID, err)
+		}
+	}
+	return nil
+}
+
 // AwaitGroup calls done once: when the group has another state than the one that was seen, with its record, and why it is INFEASIBLE. Seen may be "": then it
 // waits until the group is CREATED, INFEASIBLE or REMOVED. The error is record.ErrNotFound, when the group is still unknown after the patience: a handle can be
 // sent from process to process faster than the creation of its group reaches this head. If the answer is known now, done is called before AwaitGroup

@@ -47,9 +47,15 @@ func ignoreTooLate(err error) error {
 	return err
 }
 
-// restart ends the record's incarnation: the next follows if that is allowed.
+// restart ends the record's incarnation: the next follows if that is allowed. A detached actor is the only user of the groups that it has made, and its next
+// incarnation makes them anew, so they end with the incarnation; those of other actors go on until their job or the actor ends.
 func (h *Head) restart(ctx context.Context, a *record.Actor, c record.Cause, allowed bool) error {
 	if allowed && a.MayRestart() {
+		if a.Detached {
+			if err := h.removeGroupsOf(ctx, a); err != nil {
+				return err
+			}
+		}
 		return h.state.ActorRestarting(ctx, a.ID, a.Incarnation, c)
 	}
 	return h.state.ActorDead(ctx, a.ID, a.Incarnation, c, h.nowMs())

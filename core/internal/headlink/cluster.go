@@ -184,7 +184,7 @@ func (c *Client) infeasible(m *wire.Message) error {
 		return err
 	}
 	c.placed(m.Peer(), func(p Placed) {
-		p.WantInfeasible(place.Infeasible{To: c.key(i.Client, i.Class), Message: i.Message})
+		p.WantInfeasible(place.Infeasible{To: c.key(i.Client, i.Class), Message: i.Message, Busy: i.Busy})
 	})
 	return nil
 }

@@ -22,7 +22,7 @@ func (s *Server) decided(a place.Action) {
 	case place.Offer:
 		s.say(a.To.Node, linkmsg.TOffer, &linkmsg.Offer{Client: a.To.Client, Class: a.To.Class, Node: uint32(a.Node), N: a.N, Choice: a.Choice, Ticket: uint64(a.Ticket), Recall: a.Recall})
 	case place.Infeasible:
-		s.say(a.To.Node, linkmsg.TInfeasible, &linkmsg.Infeasible{Client: a.To.Client, Class: a.To.Class, Message: cut(a.Message)})
+		s.say(a.To.Node, linkmsg.TInfeasible, &linkmsg.Infeasible{Client: a.To.Client, Class: a.To.Class, Message: cut(a.Message), Busy: a.Busy})
 	default:
 		if !s.decidedGroup(a) {
 			s.decidedActor(a)

@@ -164,9 +164,10 @@ type Settled struct {
 	Stock  *Stock `msgpack:"stock"`
 }
 
-// Infeasible says that no node of the cluster can ever give what a class needs, and why.
+// Infeasible says that no node of the cluster can ever give what a class needs, and why. With Busy the node that the class names has no room, and what waits fails.
 type Infeasible struct {
 	Client  uint64 `msgpack:"client"`
 	Class   uint32 `msgpack:"class"`
 	Message string `msgpack:"msg"`
+	Busy    bool   `msgpack:"busy,omitempty"`
 }

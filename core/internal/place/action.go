@@ -28,6 +28,7 @@ type (
 	Infeasible struct {
 		To      Key
 		Message string
+		Busy    bool // it is for now only: the node that the class names has no room
 	}
 	// StartActor says that a node is to start an incarnation of an actor. The node answers with the ticket: it is settled when
 	// the node has taken what the actor needs, or the node refuses.
@@ -119,7 +120,12 @@ func (a GroupFeasible) String() string { return fmt.Sprintf("feasible group %x",
 // String is what traces call an incarnation of an actor.
 func (id ActorID) String() string { return fmt.Sprintf("actor %x#%d", id.Actor[0], id.Incarnation) }
 
-func (a Infeasible) String() string { return fmt.Sprintf("infeasible %s: %s", a.To, a.Message) }
+func (a Infeasible) String() string {
+	if a.Busy {
+		return fmt.Sprintf("busy %s: %s", a.To, a.Message)
+	}
+	return fmt.Sprintf("infeasible %s: %s", a.To, a.Message)
+}
 
 // String is what traces call a class.
 func (k Key) String() string { return fmt.Sprintf("%d/%d/%d", k.Node, k.Client, k.Class) }

@@ -15,6 +15,7 @@ type wish struct {
 	from     Node         // the node of the process that asks
 	except   Node         // is not chosen; 0: each may be
 	near     []Node       // nodes with large arguments, the best one first
+	late     bool         // it has waited for the node that it names for long enough
 	given    map[Node]int // of SPREAD: how often each node was chosen for the same class
 }
 
@@ -53,13 +54,15 @@ func (m *Machine) choose(w *wish) *node {
 }
 
 // onlyNode returns the node that alone may be chosen, zero if all may. A soft affinity holds while its node is alive
-// and has enough in all and the labels. As long as nodes are awaited, its node may be one of them, unless it has died.
+// and has enough in all and the labels, and with Spills until the work has waited there for long enough. As long as nodes are awaited, its node may be one of them, unless it has died.
 func (m *Machine) onlyNode(w *wish) ids.Node {
 	switch s := w.strategy; {
 	case s.Kind != strategy.Affinity:
 		return ids.Node{}
 	case !s.Soft:
 		return s.Node
+	case s.Busy == strategy.Spills && (w.late || w.except != 0 && m.named[s.Node] == m.nodes[w.except]):
+		return ids.Node{}
 	default:
 		n := m.named[s.Node]
 		if n == nil && m.waits && !m.dead[s.Node] || n != nil && w.need.talks(n) && m.mayAllow(w.ranks, n) && (n.ledger == nil || n.ledger.Could(w.need.set)) {
@@ -81,6 +84,9 @@ func (m *Machine) better(w *wish, n, o *node) bool {
 		if a, b := m.rank(w.ranks, n), m.rank(w.ranks, o); a != b {
 			return a < b
 		}
+	}
+	if a, b := w.names(n), w.names(o); a != b { // it is late, and the node that it names has room now
+		return a
 	}
 	if w.strategy.Kind == strategy.Spread {
 		switch a, b := w.given[n.id], w.given[o.id]; {
@@ -111,6 +117,11 @@ func (m *Machine) better(w *wish, n, o *node) bool {
 		return n.load > o.load
 	}
 	return n.load < o.load
+}
+
+// names reports whether the strategy names the node.
+func (w *wish) names(n *node) bool {
+	return w.strategy.Kind == strategy.Affinity && w.strategy.Node == n.name
 }
 
 // nearness is the place of a node among those that hold large arguments. All others have the same, which is larger.

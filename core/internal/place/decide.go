@@ -50,7 +50,7 @@ func (m *Machine) serve(w *want) (*node, int) {
 		if i > 0 && w.due == 0 {
 			break
 		}
-		if n := m.choose(&wish{d, w.strategy, w.ranks, w.key.Node, except, w.near, w.given}); n != nil {
+		if n := m.choose(&wish{need: d, strategy: w.strategy, ranks: w.ranks, from: w.key.Node, except: except, near: w.near, late: m.isLate(w), given: w.given}); n != nil {
 			return n, i
 		}
 	}
@@ -72,6 +72,9 @@ func (m *Machine) give(w *want, n *node, choice int) {
 	m.setLevel(w, w.level-1, max(w.due-1, 0))
 	w.client.recalls = 0
 	m.waitsAnew(w)
+	if n.name == w.strategy.Node {
+		m.patientAnew(w)
+	}
 }
 
 // freshTicket returns the ticket of this decision for a want, a node and a choice.

@@ -288,6 +288,7 @@ func (m *Machine) Advance(now time.Duration) {
 	if m.lookAt > 0 && m.lookAt <= m.now {
 		m.lookAt, m.grew = 0, true
 	}
+	m.busyEnds()
 	if m.groupsAt > 0 && m.groupsAt <= m.now {
 		m.tryGroups()
 	}
@@ -317,7 +318,7 @@ func (m *Machine) Next() (at time.Duration, ok bool) {
 	if m.lookAt > 0 && (!ok || m.lookAt < at) {
 		at, ok = m.lookAt, true
 	}
-	for _, t := range []time.Duration{m.recallAt, m.groupsAt, m.groupRecallAt} {
+	for _, t := range []time.Duration{m.recallAt, m.groupsAt, m.groupRecallAt, m.busyAt} {
 		if t > 0 && (!ok || t < at) {
 			at, ok = t, true
 		}

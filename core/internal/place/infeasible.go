@@ -47,7 +47,7 @@ func (m *Machine) judge() {
 // refuse says that a want is infeasible.
 func (m *Machine) refuse(w *want) {
 	w.told = true
-	m.emit(Infeasible{w.key, m.whyInfeasible("task "+w.name, w.strategy, w.ranks, w.needs, " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
+	m.emit(Infeasible{w.key, m.whyInfeasible("task "+w.name, w.strategy, w.ranks, w.needs, " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."), false})
 }
 
 // refuseActor says that an actor is infeasible.

@@ -114,6 +114,7 @@ type Machine struct {
 	grew          bool                    // some node may have more room than when actors were decided last
 	lookAt        time.Duration           // when actors are to be decided although nothing happens; 0: never
 	recallAt      time.Duration           // when some want's recallAt may have come; 0: never
+	busyAt        time.Duration           // when some want's patience may end; 0: never
 }
 
 // node is one node of the cluster. Its row stays while it is silent.
@@ -181,7 +182,8 @@ type want struct {
 	near     []Node
 	given    map[Node]int // of SPREAD: how many leases of each node were offered, less those that were refused
 
-	waits time.Duration // since when it waits, or since it got a lease
+	waits   time.Duration // since when it waits, or since it got a lease
+	patient time.Duration // of one that spills or fails: since when it waits for the node that it names, or since it got a lease there
 }
 
 // who takes turns: a job, or with client a process of it.

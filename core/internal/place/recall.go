@@ -7,6 +7,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // A want for which no node has room is sent to nodes all the same after a while, as an offer of leases that are to be recalled.
@@ -53,7 +54,7 @@ func (m *Machine) recall() {
 	for _, d := range m.list {
 		for _, w := range slices.Clone(d.wait) {
 			switch {
-			case w.needs[0] != d:
+			case w.needs[0] != d, w.strategy.Busy == strategy.Fails, w.strategy.Busy == strategy.Spills && !m.isLate(w): // leases without work come back by themselves
 			case w.recallAt() > m.now:
 				m.looksAt(w)
 			default:
@@ -98,7 +99,7 @@ func (m *Machine) recallable(w *want) (nodes []*node) {
 	if d.set.IsZero() {
 		return nil
 	}
-	only := m.onlyNode(&wish{need: d, strategy: w.strategy, ranks: w.ranks})
+	only := m.onlyNode(&wish{need: d, strategy: w.strategy, ranks: w.ranks, late: m.isLate(w)})
 	for _, n := range m.slots {
 		if n != nil && n.takes() && d.talks(n) && n.id != w.key.Node && (only == (ids.Node{}) || n.name == only) && m.allows(w.ranks, n) && n.ledger.Could(d.set) {
 			nodes = append(nodes, n)

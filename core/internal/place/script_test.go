@@ -177,15 +177,21 @@ func amount(t *testing.T, text string) resource.Amount {
 	return resource.Amount(f * float64(resource.Unit))
 }
 
-// strategy reads on=spread, on=NODE or on=NODE:soft, and labels=[…].
+// strategy reads on=spread, on=NODE, on=NODE:fail, on=NODE:soft or on=NODE:spill, and labels=[…].
 func (s *interpreter) strategy(e *script.Event) (x strategy.Strategy) {
 	defer func() { x.Labels = e.Option("labels") }()
-	switch where, _, soft := strings.Cut(e.Option("on"), ":"); where {
+	switch where, how, _ := strings.Cut(e.Option("on"), ":"); where {
 	case "":
 	case "spread":
 		x.Kind = strategy.Spread
 	default:
-		x = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(amount(s.t, where) / resource.Unit)}, Soft: soft}
+		x = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(amount(s.t, where) / resource.Unit)}, Soft: how == "soft" || how == "spill"}
+		switch how {
+		case "spill":
+			x.Busy = strategy.Spills
+		case "fail":
+			x.Busy = strategy.Fails
+		}
 	}
 	return x
 }

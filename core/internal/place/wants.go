@@ -58,6 +58,7 @@ func (m *Machine) setLevel(w *want, n, due int) {
 			m.doomed = append(m.doomed, w)
 		}
 		m.waitsAnew(w)
+		m.patientAnew(w)
 	case !waits && waited:
 		w.told = false
 		for _, d := range w.needs {

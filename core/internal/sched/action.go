@@ -131,6 +131,7 @@ type (
 		Actor   ActorID
 		Code    fault.Code
 		Message string
+		Busy    bool // for good, and not queued any more: the node that the actor names had no room for it
 	}
 )
 

@@ -1,6 +1,10 @@
 package sched
 
-import "time"
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/strategy"
+)
 
 // Advance tells the time since the machine's start.
 func (m *Machine) Advance(now time.Duration) {
@@ -13,6 +17,7 @@ func (m *Machine) Advance(now time.Duration) {
 	changed = m.refuseBundles() || changed // what they have claimed is for others
 	m.stopDropped()
 	m.trim()
+	changed = m.failBusy() || changed
 	if at, ok := m.claimEnds(); changed || ok && m.now >= at {
 		m.reschedule()
 		return
@@ -48,6 +53,12 @@ func (m *Machine) Next() (time.Duration, bool) {
 	}
 	for _, d := range m.waiting {
 		if t := d.since + RecallAfter; t > m.now {
+			sooner(t)
+		}
+		if m.failsBusy(d) {
+			sooner(d.busySince() + strategy.Patience)
+		}
+		if t := d.since + strategy.Patience; m.spillsFrom(d) && t > m.now {
 			sooner(t)
 		}
 		if d.client.guest || d.bundles != nil && d.bundles.For > 0 {

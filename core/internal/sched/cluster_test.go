@@ -96,7 +96,7 @@ func (p *member) play() {
 		p.m.UpdateWant(pick(p.r, p.clients), ClassID(p.r.IntN(3)), WantUpdate{N: p.r.IntN(4), Near: []uint32{1, 2, 3}[p.r.IntN(4):]})
 	case n == 11:
 		if k, ok := anyOf(p, p.heads, func(h *heard) bool { return h.n > 0 }); ok {
-			p.m.Infeasible(k.client, k.class, "no node has that")
+			p.m.Infeasible(k.client, k.class, "no node has that", false)
 		}
 	default:
 		p.step()

@@ -7,6 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // AddJob makes the job known and orders one worker of the environment ahead of
@@ -291,6 +292,9 @@ func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set,
 	choices := choicesOf(c, run)
 	c.Need = choices[0].Need
 	shape := c.Env + c.After.String() + c.Strategy.Labels
+	if c.Strategy.Busy == strategy.Fails {
+		shape += c.Strategy.Text()
+	}
 	for _, o := range choices {
 		shape += o.Need.Key() + o.Run.Key()
 	}
@@ -306,7 +310,7 @@ func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set,
 	m.updateWaiting(d)
 	if !m.o.WaitForFit || ticket != 0 {
 		if why := m.whyInfeasible(d, c.Name); why != "" {
-			m.emit(ActorFailed{id, fault.ActorUnschedulable, why})
+			m.emit(ActorFailed{id, fault.ActorUnschedulable, why, false})
 		}
 	}
 	m.reschedule()
@@ -320,8 +324,7 @@ func (m *Machine) CancelActor(id ActorID) bool {
 	}
 	delete(m.actors, id)
 	if i := slices.IndexFunc(d.queue, func(a actorWant) bool { return a.id == id }); i >= 0 {
-		d.queue = slices.Delete(d.queue, i, i+1)
-		d.want--
+		m.forgetWaiting(d, i)
 	} else if i := slices.IndexFunc(d.reserved, func(r *reservation) bool { return r.actor.id == id }); i >= 0 {
 		m.unreserve(d.reserved[i])
 		d.want--

@@ -101,7 +101,7 @@ func (m *Machine) failOutsideBundles(d *demand) (failed bool) {
 		return false
 	case d.isActor():
 		for _, a := range d.queue {
-			m.emit(ActorFailed{a.id, fault.ActorUnschedulable, why})
+			m.emit(ActorFailed{a.id, fault.ActorUnschedulable, why, false})
 		}
 	default:
 		m.fail(d, why)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // In a cluster of several nodes (Options.Cluster), wants that find no room here overflow: the machine says how many
@@ -64,7 +65,10 @@ func (m *Machine) overflows(d *demand) bool {
 	case !m.couldServe(d) || m.headDecides(d):
 		return true
 	}
-	return m.now >= d.since+OverflowAfter && !m.namesThis(d)
+	if m.namesThis(d) {
+		return m.spillsFrom(d) && m.now >= d.since+strategy.Patience
+	}
+	return m.now >= d.since+OverflowAfter
 }
 
 // couldServe reports whether this node could give one of the choices of d if all were free.
@@ -127,8 +131,9 @@ func (m *Machine) EnvOf(id ClientID, class ClassID) string {
 	return ""
 }
 
-// Infeasible says that no node of the cluster can ever give what a class needs, and why.
-func (m *Machine) Infeasible(id ClientID, class ClassID, why string) {
+// Infeasible says that no node of the cluster can ever give what a class needs, and why; or, with busy, that the node that the class names has no
+// room, so that what is queued fails.
+func (m *Machine) Infeasible(id ClientID, class ClassID, why string, busy bool) {
 	cl := m.clients[id]
 	if cl == nil || cl.classes[class] == nil {
 		return
@@ -137,7 +142,11 @@ func (m *Machine) Infeasible(id ClientID, class ClassID, why string) {
 	if m.o.WaitForFit && !d.mustFit() || !d.waits || m.couldServe(d) {
 		return
 	}
-	m.fail(d, why)
+	if busy {
+		m.failAs(d, fault.NodeBusy, why)
+	} else {
+		m.fail(d, why)
+	}
 	m.reschedule()
 }
 

@@ -112,10 +112,10 @@ func (m *Machine) failPool(p *pool, why string) {
 	for _, d := range failed {
 		if d.isActor() {
 			for _, r := range d.reserved {
-				m.emit(ActorFailed{r.actor.id, fault.RuntimeEnvSetup, why})
+				m.emit(ActorFailed{r.actor.id, fault.RuntimeEnvSetup, why, false})
 			}
 			for _, a := range d.queue {
-				m.emit(ActorFailed{a.id, fault.RuntimeEnvSetup, why})
+				m.emit(ActorFailed{a.id, fault.RuntimeEnvSetup, why, false})
 			}
 		} else {
 			m.emit(ClassFailed{d.client.id, d.class.ID, fault.RuntimeEnvSetup, why})

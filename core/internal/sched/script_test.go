@@ -50,7 +50,7 @@ func (s *interpreter) do(e *script.Event) []string {
 	case "company":
 		m.SetCompany(e.Word(0) == "yes")
 	case "infeasible":
-		m.Infeasible(ClientID(e.Int(0)), ClassID(e.Int(1)), "no node has that")
+		m.Infeasible(ClientID(e.Int(0)), ClassID(e.Int(1)), "no node has that", false)
 	case "gone":
 		m.RemoveClient(ClientID(e.Int(0)))
 	case "class":
@@ -201,7 +201,7 @@ func (s *interpreter) node(e *script.Event) {
 // actor) and after=30 (milliseconds).
 func (s *interpreter) class(id ClassID, e *script.Event) Class {
 	c := Class{ID: id, Need: need(s.t, e.Option("need")), Env: e.Option("env"), Name: e.Option("name")}
-	switch where, _, soft := strings.Cut(e.Option("on"), ":"); where { // on=spread, on=NODE or on=NODE:soft
+	switch where, how, _ := strings.Cut(e.Option("on"), ":"); where { // on=spread, on=NODE, on=NODE:fail, on=NODE:soft or on=NODE:spill
 	case "":
 	case "spread":
 		c.Strategy.Kind = strategy.Spread
@@ -218,7 +218,13 @@ func (s *interpreter) class(id ClassID, e *script.Event) Class {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		c.Strategy = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(n)}, Soft: soft}
+		c.Strategy = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(n)}, Soft: how == "soft" || how == "spill"}
+		switch how {
+		case "spill":
+			c.Strategy.Busy = strategy.Spills
+		case "fail":
+			c.Strategy.Busy = strategy.Fails
+		}
 	}
 	if e.Option("else") != "" {
 		run := strings.Split(e.Option("elserun"), "|")

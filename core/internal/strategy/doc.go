@@ -4,7 +4,9 @@
 //	""  "DEFAULT"        the head's choice
 //	"SPREAD"             nodes in turn
 //	"node:HEX"           the node with this id, or none
+//	"node:HEX:fail"      the same, and the work fails when that node has no room
 //	"node:HEX:soft"      the node with this id while it lives and is large enough, then any
+//	"node:HEX:soft:spill"  the same, and any node when that node has no room
 //	"group:HEX:2"        bundle 2 of the placement group with this id, -1 for any of its bundles; with ":capture" at its end
 //	                     what runs there gives the group to the tasks and actors that it creates
 //

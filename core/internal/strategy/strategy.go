@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/labels"
@@ -26,6 +27,7 @@ type Strategy struct {
 	Kind Kind
 	Node ids.Node // of Affinity
 	Soft bool     // of Affinity: other nodes do when the named one is dead, unknown or too small
+	Busy Busy     // of Affinity: what is done when the named node has had no room for Patience
 
 	Group   ids.Group // of Group
 	Bundle  int       // of Group: the index of a bundle, or AnyBundle
@@ -34,12 +36,27 @@ type Strategy struct {
 	Labels string // what is asked of the labels of the node, as labels.ParsePreferences reads it; "": nothing
 }
 
+// Busy is what is done with work whose node has no room for it.
+type Busy int
+
+// What is done. Spills is for work with Soft only, and Fails for work without.
+const (
+	Waits  Busy = iota // the work waits for room
+	Spills             // the work runs on another node
+	Fails              // the work fails
+)
+
+// Patience is how long work that spills or fails waits for room on its node. Meanwhile leases without work come back.
+const Patience = 500 * time.Millisecond
+
 // The texts of strategies.
 const (
 	textDefault   = "DEFAULT"
 	textSpread    = "SPREAD"
 	prefixNode    = "node:"
 	suffixSoft    = ":soft"
+	suffixSpill   = ":spill"
+	suffixFail    = ":fail"
 	prefixGroup   = "group:"
 	suffixCapture = ":capture"
 	beforeLabels  = " labels:"
@@ -72,14 +89,22 @@ func parse(text string) (s Strategy, err error) {
 	}
 	name, ok := strings.CutPrefix(text, prefixNode)
 	if !ok {
-		return s, fmt.Errorf("scheduling strategy %.100q is not known: DEFAULT, SPREAD, node:HEX, node:HEX:soft and group:HEX:INDEX are", text)
+		return s, fmt.Errorf("scheduling strategy %.100q is not known: DEFAULT, SPREAD, node:HEX, node:HEX:fail, node:HEX:soft, node:HEX:soft:spill and group:HEX:INDEX are", text)
 	}
-	name, soft := strings.CutSuffix(name, suffixSoft)
+	s.Kind = Affinity
+	if name, ok = strings.CutSuffix(name, suffixFail); ok {
+		s.Busy = Fails
+	} else if name, ok = strings.CutSuffix(name, suffixSoft+suffixSpill); ok {
+		s.Soft, s.Busy = true, Spills
+	} else {
+		name, s.Soft = strings.CutSuffix(name, suffixSoft)
+	}
 	id, err := hex.DecodeString(name)
 	if err != nil || len(id) != len(s.Node) {
-		return s, fmt.Errorf("scheduling strategy %.100q names no node: ids of nodes have %d hexadecimal digits", text, 2*len(s.Node))
+		return Strategy{}, fmt.Errorf("scheduling strategy %.100q names no node: ids of nodes have %d hexadecimal digits", text, 2*len(s.Node))
 	}
-	return Strategy{Kind: Affinity, Node: ids.Node(id), Soft: soft}, nil
+	s.Node = ids.Node(id)
+	return s, nil
 }
 
 // AnyBundle is a Strategy.Bundle that stands for all bundles of the group.
@@ -109,6 +134,11 @@ func GroupOf(text string) (id ids.Group, is bool) {
 	}
 	s, err := Parse(text)
 	return s.Group, err == nil
+}
+
+// WhyBusy says in words why a task or an actor fails whose node has no room for it.
+func (s Strategy) WhyBusy(who, needs string) string {
+	return fmt.Sprintf("%s must run on node %s at once (NodeAffinitySchedulingStrategy with _fail_on_unavailable=True), which has no room for %s now. Try again later, or leave _fail_on_unavailable out, so that it waits for room.", who, s.Node, needs)
 }
 
 // Wishes returns what is asked of the labels of the node.
@@ -141,6 +171,10 @@ func (s Strategy) String() string {
 	switch {
 	case s.Kind == Spread:
 		return textSpread
+	case s.Kind == Affinity && s.Busy == Spills:
+		return prefixNode + s.Node.String() + suffixSoft + suffixSpill
+	case s.Kind == Affinity && s.Busy == Fails:
+		return prefixNode + s.Node.String() + suffixFail
 	case s.Kind == Affinity && s.Soft:
 		return prefixNode + s.Node.String() + suffixSoft
 	case s.Kind == Affinity:

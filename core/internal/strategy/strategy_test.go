@@ -10,7 +10,7 @@ import (
 func TestParse_TextsOfStrategies_ComeBack(t *testing.T) {
 	node, group := ids.NewNode(), ids.NewGroup(ids.JobOf(7))
 	for _, s := range []Strategy{
-		{}, {Kind: Spread}, {Kind: Affinity, Node: node}, {Kind: Affinity, Node: node, Soft: true}, {Kind: Group, Group: group}, {Kind: Group, Group: group, Bundle: AnyBundle},
+		{}, {Kind: Spread}, {Kind: Affinity, Node: node}, {Kind: Affinity, Node: node, Soft: true}, {Kind: Affinity, Node: node, Soft: true, Busy: Spills}, {Kind: Affinity, Node: node, Busy: Fails}, {Kind: Group, Group: group}, {Kind: Group, Group: group, Bundle: AnyBundle},
 		{Kind: Group, Group: group, Bundle: 12, Capture: true}, {Kind: Group, Group: group, Bundle: maxBundle},
 		{Labels: `[[{"zone":"a"}]]`}, {Kind: Spread, Labels: `[[{"zone":"in(a,b)"},{"zone":"!a"}],[]]`}, {Kind: Affinity, Node: node, Soft: true, Labels: `[[{"x":"*"}]]`},
 		{Kind: Group, Group: group, Bundle: 3, Capture: true, Labels: `[[{"zone":"a"}]]`},
@@ -33,7 +33,7 @@ func TestParse_TextsOfStrategies_ComeBack(t *testing.T) {
 func TestParse_WrongTexts_AreRefused(t *testing.T) {
 	hex, group := ids.NewNode().String(), "group:"+ids.NewGroup(ids.JobOf(7)).String()
 	for text, says := range map[string]string{
-		"PACK": "not known", "spread": "not known", "node:": "names no node", "node:" + hex[2:]: "names no node", "node:" + hex + ":hard": "names no node",
+		"PACK": "not known", "spread": "not known", "node:": "names no node", "node:" + hex[2:]: "names no node", "node:" + hex + ":hard": "names no node", "node:" + hex + ":spill": "names no node", "node:" + hex + ":soft:fail": "names no node", "node:" + hex + ":fail:soft": "names no node",
 		"node:" + hex + "00": "names no node", "node:soft": "names no node", "group:": "names no placement group", group[:len(group)-2] + ":0": "names no placement group", group: "names no bundle", group + ":": "names no bundle",
 		group + ":-2": "names no bundle", group + ":x": "names no bundle", group + ":1:2": "names no bundle", group + ":1:captured": "names no bundle", group + ":1048577": "names no bundle", group + ":0" + strings.Repeat("0", 1000) + "x": "names no bundle",
 		strings.Repeat("x", 1000): "not known", "DEFAULT labels:": "cannot be read", "DEFAULT labels:[]": "0 alternatives", `PACK labels:[[{"zone":"a"}]]`: "not known", `SPREAD labels:[[{"z one":"a"}]]`: "z one",

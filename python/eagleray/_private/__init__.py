@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: Modules that programs read as attributes after `import ray` alone, as they may under Ray.
 _OUTSIDE = frozenset(
     {
-        *("async_compat", "client_mode_hook", "internal_api", "log_monitor", "profiling", "ray_constants"),
-        *("runtime_env", "services", "state", "worker"),
+        *("async_compat", "client_mode_hook", "gcs_utils", "internal_api", "log_monitor", "profiling"),
+        *("ray_constants", "runtime_env", "services", "state", "test_utils", "utils", "worker"),
     }
 )
 

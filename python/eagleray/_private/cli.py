@@ -14,6 +14,8 @@ MORE = """
   timeline write when calls ran, for Chrome's trace viewer and Perfetto
   kill-actor
            end a named actor
+  get-auth-token
+           print the cluster's token
   completion
            write a script that completes commands and flags in a shell
   memory   show who holds objects, and from which line of the program
@@ -63,6 +65,14 @@ def main() -> None:
         from eagleray._private.tools import trace_report
 
         sys.exit(trace_report.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["get-auth-token"]:
+        from eagleray._private.tools import token_cli
+
+        sys.exit(token_cli.main(sys.argv[2:]))
+    if sys.argv[1:]:
+        from eagleray._private.tools import refused
+
+        refused.refuse("eagleray", sys.argv[1])
     if sys.argv[1:2] in ([], ["-h"], ["--help"], ["help"]):
         import subprocess
 

@@ -54,6 +54,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "not_found": ValueError,
     "already_exists": ex.ActorAlreadyExistsError,
     "task_unschedulable": ex.TaskUnschedulableError,
+    "node_busy": ex.TaskUnschedulableError,
     "actor_unschedulable": ex.ActorUnschedulableError,
     "placement_group_removed": _group_removed,
     "placement_group_unschedulable": ex.PlacementGroupUnschedulableError,

@@ -68,7 +68,7 @@ _bundle_reservation_check: RemoteFunction[Any, PlacementGroup] = RemoteFunction(
 
 def placement_group(
     bundles: list[dict[str, Any]],
-    strategy: str | None = "PACK",
+    strategy: str | None = None,
     name: str = "",
     lifetime: str | None = None,
     _soft_target_node_id: str | None = None,

@@ -15,18 +15,20 @@ if TYPE_CHECKING:
 class NodeAffinitySchedulingStrategy:
     """Runs a task or an actor on one node.
 
-    The work waits for room on its node. If the node is dead, was never there or can never give what the work needs, a
-    task fails with ``TaskUnschedulableError`` and an actor with ``ActorUnschedulableError``, or with ``soft`` the work
-    runs on another node.
+    The work waits for room on its node, unless one of the last two arguments says otherwise: then it waits for half a
+    second, in which leases without work come back. If the node is dead, was never there or can never give what the work
+    needs, a task fails with ``TaskUnschedulableError`` and an actor with ``ActorUnschedulableError``, or with ``soft``
+    the work runs on another node.
 
     Args:
         node_id: The node's id in hex, as ``NodeID`` in ``nodes()``.
         soft: Whether other nodes do when that node cannot.
-        _spill_on_unavailable: Must be False: work waits for room on its node, also with ``soft``.
-        _fail_on_unavailable: Must be False: work waits for room on its node, and does not fail.
+        _spill_on_unavailable: Whether other nodes do, too, when that node has no room. It needs ``soft=True``.
+        _fail_on_unavailable: Whether the work fails when that node has no room, as if it could never have it. It needs
+            ``soft=False``.
 
     Raises:
-        ValueError: the id cannot be one, or ``_spill_on_unavailable`` or ``_fail_on_unavailable`` is given.
+        ValueError: the id cannot be one, or the arguments contradict each other.
     """
 
     node_id: str
@@ -42,17 +44,6 @@ class NodeAffinitySchedulingStrategy:
             raise ValueError("_spill_on_unavailable=True needs soft=True: with soft=False no other node may be taken")
         if self._fail_on_unavailable and self.soft:
             raise ValueError("_fail_on_unavailable=True needs soft=False: with soft=True another node may be taken")
-        if self._spill_on_unavailable:
-            raise ValueError(
-                "NodeAffinitySchedulingStrategy(_spill_on_unavailable=True) is not supported: the work waits until its "
-                "node has room. To take another node at once, leave scheduling_strategy out: a node that is busy is "
-                "then passed over"
-            )
-        if self._fail_on_unavailable:
-            raise ValueError(
-                "NodeAffinitySchedulingStrategy(_fail_on_unavailable=True) is not supported: the work waits until its "
-                "node has room. Give get() or wait() a timeout, and cancel() the task when it is over"
-            )
 
 
 @dataclass(eq=False)

@@ -38,7 +38,7 @@ def actor_pool_map(bench: Bench) -> float:
     return JOBS / (time.perf_counter() - started)
 
 
-@figure("multiprocessing.Pool.map of 10,000", "1/s", times=10, needs="util.multiprocessing")
+@figure("multiprocessing.Pool.map of 10,000", "1/s", times=5, needs="util.multiprocessing")
 def pool_map(bench: Bench) -> float:
     pool = module(bench, ".multiprocessing").Pool(processes=INIT["num_cpus"])
     assert pool.map(double, range(100)) == DOUBLED[:100]
@@ -50,7 +50,7 @@ def pool_map(bench: Bench) -> float:
     return JOBS / took
 
 
-@figure("placement group made, ready and removed", "1/s", times=10, needs="util.placement_group")
+@figure("placement group made, ready and removed", "1/s", times=40, needs="util.placement_group")
 def placement_group(bench: Bench) -> float:
     ray, util = bench.ray, module(bench, "")
 

@@ -92,7 +92,9 @@ def strategy_name(strategy: Any) -> str:
     wanted = getattr(strategy, "node_id", None)
     if wanted is not None:
         check_node_id(wanted)
-        return f"node:{wanted}:soft" if strategy.soft else f"node:{wanted}"
+        if strategy.soft:
+            return f"node:{wanted}:soft" + (":spill" if getattr(strategy, "_spill_on_unavailable", False) else "")
+        return f"node:{wanted}" + (":fail" if getattr(strategy, "_fail_on_unavailable", False) else "")
     raise ValueError(
         "scheduling_strategy takes 'DEFAULT', 'SPREAD', a NodeAffinitySchedulingStrategy, a "
         f"NodeLabelSchedulingStrategy or a PlacementGroupSchedulingStrategy, got {strategy!r}"
@@ -147,7 +149,7 @@ def _without_labels(
         if index != -1:
             raise ValueError(
                 f"{what}: placement_group_bundle_index={index!r} names a bundle, and there is no placement group: give "
-                "placement_group, too"
+                "placement_group, too. Without one the bundle index must be -1"
             )
         return strategy_name(None)
     if options.get("fallback"):
@@ -171,7 +173,7 @@ def check_index(group: GroupHandle, index: Any) -> None:
         raise TypeError(f"placement_group_bundle_index takes a whole number, got {index!r}")
     if group.is_empty:
         if index != -1:
-            raise ValueError(f"bundle index {index} is given without a placement group: it must be -1")
+            raise ValueError(f"bundle index {index} is given without a placement group: the bundle index must be -1")
         return
     count = group.bundle_count
     if not -1 <= index < count:

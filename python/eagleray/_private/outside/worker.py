@@ -234,18 +234,30 @@ class CoreWorker:
         return [held for report in reports if report["WorkerID"] == mine for held in report["Objects"] or ()]
 
     def resource_ids(self) -> dict[str, list[tuple[int | str, float]]]:
-        """Returns what the task or actor holds: pairs of a device, 0 for what is no device, and how much of it."""
+        """Returns what the task or actor holds: pairs of a device, 0 for what is no device, and how much of it.
+
+        What it has of a placement group's bundle goes by the names ``CPU_group_GROUP`` and, when the bundle was named,
+        ``CPU_group_INDEX_GROUP``.
+        """
         found: dict[str, list[tuple[int | str, float]]] = {}
         for name, units in here.resources.items():
             if not units:
                 continue
             devices = here.devices.get(name)
-            if not devices:
-                found[name] = [(0, from_units({name: units})[name])]
-                continue
-            share = units / UNIT / len(devices)
-            found[name] = [(int(one) if here.int_ids and one.isdigit() else one, share) for one in devices]
+            share = units / UNIT / len(devices) if devices else 0.0
+            held: list[tuple[int | str, float]] = [(0, from_units({name: units})[name])]
+            if devices:
+                held = [(int(one) if here.int_ids and one.isdigit() else one, share) for one in devices]
+            found |= dict.fromkeys(_names_in_group(name), held)
         return found
+
+
+def _names_in_group(name: str) -> list[str]:
+    """The names that a resource has for the task or actor that runs here: its own outside of placement groups."""
+    if here.group is None:
+        return [name]
+    index, group = here.strategy.split(":")[2], here.group.hex()
+    return [f"{name}_group_{group}", *([f"{name}_group_{index}_{group}"] if index != "-1" else [])]
 
 
 class SerializationContext:

@@ -27,7 +27,15 @@ def refuse(what: str) -> NoReturn:
     raise RayStateApiException(_WHY[what])
 
 
-def list_runtime_envs(*args: Any, **options: Any) -> list[Any]:
+def list_runtime_envs(
+    address: str | None = None,
+    filters: list[tuple[str, str, Any]] | None = None,
+    limit: int = 100,
+    timeout: float = 30,
+    detail: bool = False,
+    raise_on_missing_output: bool = True,
+    _explain: bool = False,
+) -> list[Any]:
     """Always raises: runtime environments are made by the processes that fork workers, and are not recorded.
 
     Raises:
@@ -36,7 +44,15 @@ def list_runtime_envs(*args: Any, **options: Any) -> list[Any]:
     refuse("runtime_envs")
 
 
-def list_cluster_events(*args: Any, **options: Any) -> list[Any]:
+def list_cluster_events(
+    address: str | None = None,
+    filters: list[tuple[str, str, Any]] | None = None,
+    limit: int = 100,
+    timeout: float = 30,
+    detail: bool = False,
+    raise_on_missing_output: bool = True,
+    _explain: bool = False,
+) -> list[Any]:
     """Always raises: events of the cluster are not recorded.
 
     Raises:
