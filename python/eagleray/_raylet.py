@@ -22,6 +22,7 @@ from eagleray._private.ids import WorkerID as WorkerID
 from eagleray._private.refs import ObjectID as ObjectID
 from eagleray._private.refs import ObjectRef as ObjectRef
 from eagleray._private.worker.sent import StreamingGeneratorStats as StreamingGeneratorStats
+from eagleray.exceptions import ObjectRefStreamEndOfStreamError as ObjectRefStreamEndOfStreamError
 
 #: Ray's old name for a generator of references.
 StreamingObjectRefGenerator = ObjectRefGenerator
@@ -38,6 +39,7 @@ __all__ = [
     "ObjectID",
     "ObjectRef",
     "ObjectRefGenerator",
+    "ObjectRefStreamEndOfStreamError",
     "PlacementGroupID",
     "StreamingGeneratorStats",
     "StreamingObjectRefGenerator",

@@ -163,7 +163,7 @@ class ActorHandle(Generic[T]):
         return made
 
     def __dir__(self) -> list[str]:
-        return sorted(self._er_kind.methods)
+        return sorted({"__init__", *self._er_kind.methods})
 
     def __repr__(self) -> str:
         return f"Actor({self._er_kind.class_name}, {self._er_id.hex()})"
@@ -481,6 +481,21 @@ class ExitActor(BaseException):
     """Unwinds a method that called ``exit_actor``."""
 
 
+class _Exits:
+    """What ``exit_actor`` does in the event loop of an actor.
+
+    Attributes:
+        beside: Ends the actor, if the calling coroutine belongs to none of its calls. Nobody waits for such a
+            coroutine, and so nobody sees that it was unwound. None where no event loop runs calls.
+    """
+
+    def __init__(self) -> None:
+        self.beside: Callable[[], None] | None = None
+
+
+exits = _Exits()
+
+
 def exit_actor() -> NoReturn:
     """Ends the actor that runs the calling method, after its earlier calls are answered.
 
@@ -488,7 +503,9 @@ def exit_actor() -> NoReturn:
         TypeError: not called in an actor.
     """
     if context.actor_id() is None:
-        raise TypeError("exit_actor called on a non-actor worker: it works inside the methods of an actor only")
+        raise TypeError("exit_actor API is called on a non-actor worker: it works inside the methods of an actor only")
+    if exits.beside is not None:
+        exits.beside()
     raise ExitActor
 
 

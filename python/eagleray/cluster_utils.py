@@ -18,8 +18,12 @@ from typing import Any, NamedTuple
 
 from eagleray._private import driver_log, missing
 from eagleray._private.cli import BINARY
+from eagleray._private.session.node import LOCAL_CLUSTER
 
-__all__ = ["Cluster", "ClusterNode", "NodeProcess", "ProcessInfo"]
+__all__ = ["AutoscalingCluster", "Cluster", "ClusterNode", "NodeProcess", "ProcessInfo"]
+
+#: Whether clusters of several nodes cannot be made on this machine. They can.
+cluster_not_supported = False
 
 _START_SECONDS = 90.0
 _STOP_SECONDS = 60.0
@@ -127,7 +131,7 @@ class ClusterNode:
             said = self._run("start", *words, limit=_START_SECONDS)
             self.session_dir, self.pid = _found(r"session +(\S+) \(daemon pid (\d+)\)", said)
             (self.node_id,) = _found(r"node +([0-9a-f]{56})", said)
-            command = re.search(r"--address=(\S+) --token-file=(\S+)", said)
+            command = re.search(r"--address='(\S+)' --token-file=(\S+)", said)
         except BaseException:
             self._clear()
             raise
@@ -251,8 +255,9 @@ def _found(pattern: str, said: str) -> tuple[str, ...]:
 class Cluster:
     """A cluster of several nodes on this machine.
 
-    The first node has the head. A program works on one of the nodes: ``connect()`` joins the node with the head,
-    ``init(address=node.session_dir)`` any other one. See docs/cluster.md for what nodes do for each other.
+    The first node has the head. A program works on one of the nodes: ``connect()`` joins the node with the head, and so
+    do ``init()`` and ``init("auto")`` of this program and of those that it starts; ``init(address=node.session_dir)``
+    joins any other one. See docs/cluster.md for what nodes do for each other.
 
     Args:
         initialize_head: Start the first node at once.
@@ -329,6 +334,7 @@ class Cluster:
             self._insecure = ["--insecure"] * bool(node_args.get("insecure"))
             words += self._insecure
             node = self.head_node = ClusterNode(["--head", "--port=0", *words], env_vars, ip)
+            os.environ[LOCAL_CLUSTER] = node.session_dir
         else:
             if node_args.get("insecure") is not None:
                 raise ValueError("insecure is an argument of the first node only: the others do as it does")
@@ -355,6 +361,7 @@ class Cluster:
             if self.worker_nodes:
                 raise ValueError("remove the other nodes before the one with the head, or call shutdown()")
             self.head_node = None
+            _forget(node)
             node._end(allow_graceful)
             return
         if node not in self.worker_nodes:
@@ -396,6 +403,8 @@ class Cluster:
             eagleray.shutdown()
             self.connected = False
         nodes = self.list_all_nodes()  # the head is the last one
+        if self.head_node is not None:
+            _forget(self.head_node)
         self.worker_nodes, self.head_node = set(), None
         errors = []
         for node in nodes:
@@ -407,11 +416,53 @@ class Cluster:
             raise errors[0]
 
 
+def _forget(head: ClusterNode) -> None:
+    """Lets ``init()`` find a node no more, if it is that of the cluster that was started last."""
+    if os.environ.get(LOCAL_CLUSTER) == head.session_dir:
+        del os.environ[LOCAL_CLUSTER]
+
+
+class AutoscalingCluster:
+    """Ray's cluster with an autoscaler. None can be made here.
+
+    Raises:
+        NotImplementedError: always.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "AutoscalingCluster: Eagle Ray has no autoscaler that starts nodes for tests. Add nodes with "
+            "Cluster.add_node instead"
+        )
+
+
+def _check_ports(arguments: dict[str, Any]) -> None:
+    """Refuses arguments that give two services one port.
+
+    Raises:
+        ValueError: they do.
+    """
+    taken: dict[Any, str] = {}
+    for name, port in arguments.items():
+        if name.endswith("_port") and not name.startswith(("min_", "max_")) and port:
+            if port in taken:
+                raise ValueError(f"{taken[port]} and {name} are both {port}: give each a port of its own")
+            taken[port] = name
+
+
 def _flags(arguments: dict[str, Any]) -> list[str]:
     """Returns the flags of ``eagleray start`` for the arguments of a node."""
     words = []
+    _check_ports(arguments)
     for name, value in arguments.items():
         if value is None or name in ("env_vars", "insecure"):
+            continue
+        if name == "enable_object_reconstruction":
+            if not value:
+                raise ValueError(
+                    "enable_object_reconstruction=False is not supported: objects that are lost are computed again, "
+                    "unless their task has max_retries=0"
+                )
             continue
         if _UNUSED.fullmatch(name):
             if value and name not in _said:

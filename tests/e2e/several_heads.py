@@ -45,7 +45,7 @@ class Heads:
     def begin(self, node: Node) -> str:
         """Begins the cluster."""
         said = node.start("--head", *self._words(node))
-        found = re.search(r"--address=(\S+) --token-file=(\S+)", said)
+        found = re.search(r"--address='(\S+)' --token-file=(\S+)", said)
         assert found, said
         self.address, self.token = found[1], found[2]
         return said

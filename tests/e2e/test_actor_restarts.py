@@ -97,10 +97,10 @@ def kill(pid: int) -> None:
 
 #: How an actor ends, whether it comes back, and what is said.
 ENDS = {
-    "os._exit(0)": (True, "exited with code 0"),
-    "os._exit(3)": (True, "exited with code 3"),
-    "sys.exit()": (True, "exited with code 0"),
-    "sys.exit(3)": (True, "exited with code 3"),
+    "os._exit(0)": (True, "ended with exit code 0"),
+    "os._exit(3)": (True, "ended with exit code 3"),
+    "sys.exit()": (True, "ended with exit code 0"),
+    "sys.exit(3)": (True, "ended with exit code 3"),
     "SIGKILL": (True, "signal 9 (SIGKILL)"),
     "SIGSEGV": (True, "signal 11 (SIGSEGV)"),
     "sys.exit(0)": (False, "on purpose: sys.exit(0) was called"),
@@ -136,7 +136,7 @@ def test_what_the_errors_say(ray: Any) -> None:
         ray.get(actor.end.remote("os._exit(3)"), timeout=LIMIT)
     text = str(unavailable.value)
     assert text.startswith(f"The actor {actor._actor_id.hex()} is unavailable: ")
-    assert f"worker pid {pid} exited with code 3" in text
+    assert f"worker pid {pid} ended with exit code 3" in text
     assert text.endswith("Whether the call ran is not known.")
     pid = ray.get(actor.pid.remote(), timeout=LIMIT)
     ray.kill(actor)
@@ -344,7 +344,7 @@ def test_a_constructor_that_dies_uses_the_restarts_and_rests_between_them(ray: A
     few.mkdir()
     many.mkdir()
     actor = Dies.options(max_restarts=3).remote(str(few))
-    with pytest.raises(ray.exceptions.ActorDiedError, match=r"exited with code 1.*max_restarts allows, which is 3"):
+    with pytest.raises(ray.exceptions.ActorDiedError, match=r"ended with exit code 1.*max_restarts allows, which is 3"):
         ray.get(actor.ready.remote(), timeout=LIMIT)
     assert len(os.listdir(few)) == 4
     endless = Dies.options(max_restarts=-1).remote(str(many))

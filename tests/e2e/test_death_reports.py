@@ -58,7 +58,7 @@ def test_an_actor_does_not_quote_the_tasks_before_it(ray: Any, writes: str) -> N
         with pytest.raises(ray.exceptions.ActorDiedError) as caught:
             ray.get(actor.end.remote(text), timeout=LIMIT)
         told = str(caught.value)
-        assert "exited with code 3" in told and "noise" not in told and "unfinished" not in told, told
+        assert "ended with exit code 3" in told and "noise" not in told and "unfinished" not in told, told
         assert "\x1f" not in told and text.strip() in told
         assert ("last wrote" in told) == bool(text)
     assert shared, "no actor got the process of a task: nothing was shown"

@@ -37,7 +37,7 @@ def test_the_status_is_known_while_the_zygote_is_busy(fresh: Any, status: int) -
     assert Path(f"/proc/{zygote}/comm").read_text() == "eagleray-zygote\n"
     with halted(zygote), pytest.raises(fresh.exceptions.ActorDiedError) as caught:
         fresh.get(actor.end.remote(), timeout=LIMIT)
-    told = f"exited with code {status}" if status >= 0 else f"killed by signal {-status} ("
+    told = f"ended with exit code {status}" if status >= 0 else f"killed by signal {-status} ("
     assert told in str(caught.value)
 
 
@@ -46,6 +46,6 @@ def test_the_status_is_known_from_the_first_moment(fresh: Any) -> None:
     for _ in range(4):
         fresh.init(address="local", num_cpus=1, log_to_driver=False)
         actor = fresh.remote(Doomed).remote()
-        with pytest.raises(fresh.exceptions.ActorDiedError, match="exited with code 3"):
+        with pytest.raises(fresh.exceptions.ActorDiedError, match="ended with exit code 3"):
             fresh.get(actor.end.remote(), timeout=LIMIT)
         fresh.shutdown()

@@ -150,7 +150,7 @@ def test_retries_of_errors(tmp_path: Path) -> None:
 
 
 def test_processes_that_end(tmp_path: Path) -> None:
-    with pytest.raises(WorkerCrashedError, match="exited with code 3"):
+    with pytest.raises(WorkerCrashedError, match="ended with exit code 3"):
         call("exits", 3, max_retries=0)
     with pytest.raises(WorkerCrashedError) as caught:
         call("panics_elsewhere", max_retries=0)

@@ -27,6 +27,7 @@ STANDS_OUTSIDE = {
     **{"internal_api": "session", "ray_perf": "tools", "cli": "tools"},
     **{"utils": "outside", "test_utils": "outside"},
     **{"log_monitor": "session", "profiling": "calls", "ray_constants": "session", "runtime_env": "session"},
+    **{"object_ref_generator": "values", "conftest_utils": "session", "state_api_test_utils": "outside"},
 }
 
 

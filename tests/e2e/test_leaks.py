@@ -161,7 +161,7 @@ def test_on_leak_is_refused_without_devices(ray: Any) -> None:
         ray.remote(num_gpus=1, max_calls="sometimes")(lambda: None)
     with pytest.raises(ValueError, match="max_calls"):
         ray.remote(num_gpus=1, max_calls="on_leak")(type("A", (), {}))
-    with pytest.raises(ValueError, match="only accepts 0 or a larger number"):
+    with pytest.raises(ValueError, match="only accepts None, 0 or a positive integer"):
         ray.remote(num_gpus=1, max_calls=-1)(lambda: None)
     f = ray.remote(num_gpus=1, max_calls="on_leak")(lambda: None)
     with pytest.raises(ValueError, match="this function has none"):

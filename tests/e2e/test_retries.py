@@ -94,7 +94,7 @@ def test_the_delay_of_the_environment(script: Callable[..., Any], tmp_path: Path
 @pytest.mark.parametrize(
     ("end", "told"),
     [
-        (lambda: os._exit(7), "exited with code 7"),
+        (lambda: os._exit(7), "ended with exit code 7"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), r"killed by signal 9 \(SIGKILL\)"),
     ],
 )

@@ -96,7 +96,7 @@ class TwoNodes:
 
     def _start(self) -> None:
         said = self.start_head(0)
-        found = re.search(r"--address=(\S+) --token-file=(\S+)", said)
+        found = re.search(r"--address='(\S+)' --token-file=(\S+)", said)
         assert found, said
         self.address, self.token = found[1], found[2]
         self.join(self.second, "--num-cpus=2", "--node-name=two", '--resources={"b": 1}', *self._second)

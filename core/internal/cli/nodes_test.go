@@ -92,7 +92,7 @@ func (m *host) mustBeEmpty() {
 func (m *host) head(flags ...string) (address, token string) {
 	m.t.Helper()
 	text := m.mustRun(small(append([]string{"--head", "--port=0", "--node-ip-address=127.0.0.1", "--node-name=first"}, flags...)...)...)
-	found := regexp.MustCompile(`--address=(\S+) --token-file=(\S+)`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`--address='(\S+)' --token-file=(\S+)`).FindStringSubmatch(text)
 	if found == nil {
 		m.t.Fatalf("no command for other machines in\n%s", text)
 	}

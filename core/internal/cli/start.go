@@ -244,7 +244,7 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
 		}
 		fmt.Fprintf(out, `
   add a machine
-    eagleray start --address=%s%s%s
+    eagleray start --address='%s'%s%s
   The token is secret: whoever has it can run programs on all machines of the cluster. Copy it with mode 0600.
 `, head, tokenFlag(m.Token), insecureFlag(m.Insecure))
 		if n.Head.AnyPort && said.HeadPort != defaultPort {

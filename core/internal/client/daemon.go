@@ -80,7 +80,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 		if c.exec != nil {
 			c.working(func(e *execute.Worker) {
 				err = m.Reply(c.exitAnswer())
-				e.Stop("idle")
+				e.Stop(wire.ExitIdle)
 			})
 		}
 	case wire.TEnding:

@@ -162,7 +162,7 @@ func TestFromDaemon_TellsAWorkerToExit_AnswersAndItsProgramEnds(t *testing.T) {
 	if err := d.asks(w, wire.TExit, nil, &keeps); err != nil || keeps != (wire.ExitAnswer{}) {
 		t.Errorf("an idle worker answers %+v, %v", keeps, err)
 	}
-	if it := takes(t, w); it.Kind != ItemExit || it.Reason != "idle" {
+	if it := takes(t, w); it.Kind != ItemExit || it.Reason != wire.ExitIdle {
 		t.Errorf("the program gets %+v, want that it ends", it)
 	}
 }

@@ -209,7 +209,7 @@ func TestLineage_NotToBeHad_SaysWhy(t *testing.T) {
 		words   string
 	}{
 		"no retries":    {0, 1, func(*submit.Lineage) {}, fault.LostNoRetries, "was submitted without retries"},
-		"all used":      {1, 2, func(*submit.Lineage) {}, fault.LostExhausted, "has used all its retries"},
+		"all used":      {1, 2, func(*submit.Lineage) {}, fault.LostExhausted, "the maximum number of task retries has been exceeded"},
 		"switched off":  {3, 1, func(l *submit.Lineage) { l.Off = true }, fault.LostLineageOff, "RAY_lineage_pinning_enabled is off"},
 		"forgotten":     {3, 1, func(l *submit.Lineage) { l.Limit = 1 }, fault.LostEvicted, "was forgotten to save memory"},
 		"computed ever": {-1, 3, func(*submit.Lineage) {}, "", ""},

@@ -76,7 +76,7 @@ func TestMove_TaskRunsAgainMeanwhile_TheSuccessorGetsItsResult(t *testing.T) {
 	friend.check(t, id, "run 2")
 	friend.c.unpinUnused()
 	d.loses(id) // it has used its one retry
-	if f, err := friend.c.Get(id, testLimit); err != nil || !f.IsError || !strings.Contains(string(f.Envelope), "used all its retries") {
+	if f, err := friend.c.Get(id, testLimit); err != nil || !f.IsError || !strings.Contains(string(f.Envelope), "the maximum number of task retries has been exceeded") {
 		t.Errorf("after the second loss: %v, %v", f, err)
 	}
 	friend.drop(id)

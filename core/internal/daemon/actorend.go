@@ -73,7 +73,7 @@ func (d *Daemon) endNow(a *actor) {
 	delete(d.failedStarts, a.rec.ID)
 	d.event(func(m *sched.Machine) { m.Leaving(w.id) })
 	if w.Reason() == "" {
-		w.SetReason("killed")
+		w.SetReason(wire.ExitEnded)
 	}
 	if a.creating || w.Peer() == nil {
 		d.table.Kill(w.Worker)

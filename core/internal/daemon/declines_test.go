@@ -204,7 +204,7 @@ func TestPlaceActor_IncarnationBeforeStillRuns_IsEnded(t *testing.T) {
 		t.Fatalf("the daemon has %+v", got)
 	}
 	d.PlaceActor(next, 0)
-	if !old.endReported || old.worker.Reason() != "killed" {
+	if !old.endReported || old.worker.Reason() != wire.ExitEnded {
 		t.Errorf("the incarnation before is not ended: %+v", old)
 	}
 	if got := d.Actors(); len(got) != 1 || got[0].Incarnation != 2 {

@@ -52,7 +52,7 @@ func TestFlow_Actor_HoldsWhatItRunsWith(t *testing.T) {
 func TestFlow_Actor_ConstructorFails_CauseIsKept(t *testing.T) {
 	s := play.Start(t, 1)
 	d := s.Driver(nil)
-	for spec, want := range map[string]string{"raises": "ValueError: no", "dies": "exited with code 9"} {
+	for spec, want := range map[string]string{"raises": "ValueError: no", "dies": "ended with exit code 9"} {
 		if st := d.Resolve(d.Made(spec, nil), 0); st.State != wire.ActorDead || !strings.Contains(st.Message, want) {
 			t.Errorf("%s: got %+v", spec, st)
 		}

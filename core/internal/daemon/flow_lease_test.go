@@ -75,10 +75,10 @@ func TestFlow_WorkerEnds_ItsOwnerHearsHow(t *testing.T) {
 	d.Class(1, play.OneCPU, "default")
 	d.Want(1, 4)
 	for want, end := range map[string]func(h *play.Held){
-		"was killed by signal 9 (SIGKILL)":                      func(h *play.Held) { _ = unix.Kill(h.Pid, unix.SIGKILL) },
-		"exited with code 3":                                    func(h *play.Held) { h.Tell("exit 3") },
-		"exited with code 0 on purpose: its task was cancelled": func(h *play.Held) { h.Tell("leave its task was cancelled") },
-		"was killed by signal 15 (SIGTERM)":                     func(h *play.Held) { _ = unix.Kill(h.Pid, unix.SIGTERM) },
+		"was killed by signal 9 (SIGKILL)":                          func(h *play.Held) { _ = unix.Kill(h.Pid, unix.SIGKILL) },
+		"ended with exit code 3":                                    func(h *play.Held) { h.Tell("exit 3") },
+		"ended with exit code 0 on purpose: its task was cancelled": func(h *play.Held) { h.Tell("leave its task was cancelled") },
+		"was killed by signal 15 (SIGTERM)":                         func(h *play.Held) { _ = unix.Kill(h.Pid, unix.SIGTERM) },
 	} {
 		h := d.Lease()
 		child, err := strconv.Atoi(h.Tell("child"))

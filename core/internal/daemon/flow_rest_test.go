@@ -33,7 +33,7 @@ func TestFlow_Actor_DiesInItsConstructor_BacksOff(t *testing.T) {
 		t.Errorf("got %+v", st)
 	}
 	few := d.Made("dies", func(q *wire.ActorCreate) { q.MaxRestarts = 2 })
-	if st := d.Resolve(few, 0); st.State != wire.ActorDead || !strings.Contains(st.Message, "which is 2") || !strings.Contains(st.Message, "exited with code 9") {
+	if st := d.Resolve(few, 0); st.State != wire.ActorDead || !strings.Contains(st.Message, "which is 2") || !strings.Contains(st.Message, "ended with exit code 9") {
 		t.Errorf("got %+v", st)
 	}
 	play.Eventually(t, "nothing is kept of them", func() bool {

@@ -44,7 +44,11 @@ func Forgotten(id ids.Actor) wire.ActorDeath {
 
 // Of names a dead actor and says how it ended.
 func Of(a *record.Actor, address string) string {
-	text := Lines(a, 0, address) + "The actor is dead because " + Cause(a.Cause.Reason, a.Cause.Message) + "."
+	because := "The actor is dead because "
+	if a.Cause.Reason == record.NodeDied { // programs match these words
+		because = "The actor died because "
+	}
+	text := Lines(a, 0, address) + because + Cause(a.Cause.Reason, a.Cause.Message) + "."
 	if a.MaxRestarts > 0 && a.Counted() >= a.MaxRestarts && restartable(a.Cause.Reason) {
 		text += fmt.Sprintf(" It was restarted as often as max_restarts allows, which is %d.", a.MaxRestarts)
 	}

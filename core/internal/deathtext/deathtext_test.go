@@ -30,7 +30,11 @@ func TestOf_NamesTheActorAndTheReason(t *testing.T) {
 		a.Cause = record.Cause{Reason: reason, Message: "detail."}
 		got := Of(a, address)
 		head := "\tclass_name: Counter\n\tactor_id: " + a.ID.String() + "\n\tpid: 5\n\tname: it\n\tnamespace: ns\n\tip: 192.0.2.1\n"
-		if got != head+"The actor is dead because "+want {
+		because := "The actor is dead because "
+		if reason == record.NodeDied {
+			because = "The actor died because "
+		}
+		if got != head+because+want {
 			t.Errorf("%s: got\n%s", reason, got)
 		}
 	}

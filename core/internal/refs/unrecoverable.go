@@ -41,7 +41,7 @@ func unrecoverable(o *Object) *fault.Error {
 	case why == Forgotten:
 		return fault.New(fault.LostEvicted, "object %s is lost, and cannot be computed again: the task that returned it was forgotten to save memory (RAY_max_lineage_bytes bounds it; values that only such tasks need may take a quarter of the object store)", o.ID)
 	case why == Exhausted:
-		return fault.New(fault.LostExhausted, "object %s is lost, and cannot be computed again: the task that returned it has used all its retries (max_retries, max_task_retries)", o.ID)
+		return fault.New(fault.LostExhausted, "object %s is lost, and cannot be computed again: the maximum number of task retries has been exceeded by the task that returned it (max_retries, max_task_retries)", o.ID)
 	case why == NoRetries:
 		return fault.New(fault.LostNoRetries, "object %s is lost, and cannot be computed again: the task that returned it was submitted without retries (max_retries=0; of actors max_task_retries=0, the default)", o.ID)
 	case why == Off:

@@ -3,10 +3,13 @@ package submit
 import (
 	"slices"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/actors"
+	"github.com/eagleray/eagleray/core/internal/envelope"
 	"github.com/eagleray/eagleray/core/internal/planted"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/retry"
+	"github.com/eagleray/eagleray/core/internal/templates"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -114,7 +117,7 @@ func (a *Actor) failSent() {
 func (c *Submitter) failCall(a *Actor, t *Task) {
 	if env, raised := a.Exception(); env != nil {
 		c.freeWritten(t)
-		t.failed = true
+		t.failed, t.why = true, templates.NewWhy(string(fault.ActorDied), envelope.ExceptionText(env, t.Template.Name))
 		c.eachReturn(t, func(_ int, o *refs.Object) {
 			if raised != nil && !o.State().Ready() {
 				c.table.Contain(o, raised)

@@ -11,8 +11,9 @@ func (c *Submitter) ends(t *Task) {
 	if t.actor != nil {
 		actor = &t.actor.ID
 	}
-	c.Endings.Add(t.First, t.Template, actor, t.Tries, t.failed)
-	if t.Template.Ended(t.failed) {
+	failed := t.failed || t.why != nil // a generator's last item may be an exception
+	c.Endings.Add(t.First, t.Template, actor, t.Tries, failed, t.why)
+	if t.Template.Ended(failed) {
 		c.lastEnded(t.Template)
 	}
 }

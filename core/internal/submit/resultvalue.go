@@ -64,6 +64,9 @@ func (c *Submitter) result(r *wire.Reader, t *Task, i int, isErr bool) error {
 		}
 		return nil
 	}
+	if isErr && (i == 0 || t.Generator != nil) {
+		t.why = raised(t, value)
+	}
 	var before []*refs.Object
 	if o != nil {
 		before = c.table.TakeContained(o) // of the value that is lost

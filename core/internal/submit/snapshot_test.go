@@ -17,6 +17,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/retry"
+	"github.com/eagleray/eagleray/core/internal/templates"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -50,6 +51,7 @@ var notInSnapshot = map[string]map[string]string{
 	"Task": {
 		"place":  "a task gets a place when it is queued",
 		"failed": "a task that has failed has an answer",
+		"why":    "a task that has failed has an answer",
 		"Since":  "what waits for long is reported anew",
 		"moving": "its arguments are moved to the arena again, if they have to be",
 		"parent": "the call that submitted the task has ended with its process",
@@ -287,7 +289,7 @@ func (b *busyProcess) ownTasks(function *Template) {
 	c.table.PutStored(nested, 100, false)
 	x := b.count(function)
 	x.Attempts, x.fmt, x.Since, x.parent = retry.Attempts{Tries: 1, Crashes: 2, OOMs: 3, Misses: 4}, 5, 6, 7
-	x.failed = true
+	x.failed, x.why = true, templates.NewWhy(wire.Raised, "text")
 	x.Arguments = arguments.Of([]byte("arguments"), large, []*refs.Object{dep}, []*refs.Object{nested})
 	for _, o := range []*refs.Object{dep, nested, large} {
 		c.table.Pin(o)

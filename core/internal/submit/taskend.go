@@ -2,7 +2,10 @@ package submit
 
 import (
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/envelope"
 	"github.com/eagleray/eagleray/core/internal/refs"
+	"github.com/eagleray/eagleray/core/internal/templates"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // How a task ends: its results get a value or a failure, and what it held goes.
@@ -31,7 +34,7 @@ func (c *Submitter) leaveToOwn(t *Task) {
 // FailTask ends the task with a fault; mu held.
 func (c *Submitter) FailTask(t *Task, f *fault.Error) {
 	c.freeWritten(t)
-	t.failed = true
+	t.failed, t.why = true, templates.NewWhy(string(f.Code), f.Message)
 	c.leaveToOwn(t)
 	held := false
 	c.eachReturn(t, func(_ int, o *refs.Object) {
@@ -42,6 +45,27 @@ func (c *Submitter) FailTask(t *Task, f *fault.Error) {
 		c.unheld(t, f)
 	}
 	c.endTask(t)
+}
+
+// whyOf says why a task has failed that takes an argument which is an error.
+func whyOf(t *Task, dep *refs.Object, f *fault.Error) *templates.Why {
+	if f != nil {
+		return templates.NewWhy(string(f.Code), f.Message)
+	}
+	return raised(t, dep.Value())
+}
+
+// raised says which exception a task has raised. Value is the exception's envelope, nil if it lies in the store.
+func raised(t *Task, value []byte) *templates.Why {
+	text := t.Template.Name + " raised an exception, which lies in the object store"
+	if value != nil {
+		if f := envelope.FaultIn(value); f != nil {
+			text = f.Message
+		} else {
+			text = envelope.ExceptionText(value, t.Template.Name)
+		}
+	}
+	return templates.NewWhy(wire.Raised, text)
 }
 
 // failLike ends the task as its argument ended.
@@ -55,6 +79,7 @@ func (c *Submitter) failLike(t *Task, dep *refs.Object) {
 		}
 		f = &named
 	}
+	t.why = whyOf(t, dep, f)
 	c.leaveToOwn(t)
 	held := false
 	c.eachReturn(t, func(_ int, o *refs.Object) {

@@ -39,6 +39,7 @@ type Task struct {
 	parent    uint64                // the call that submitted it, see core/internal/calls/children.go; 0: none
 	Generator *generators.Generator // of a generator
 	recipe    *refs.Recipe          // kept for its results
+	why       *templates.Why        // why it has failed
 }
 
 // Delay is the time for which a task is in no queue before it runs again.

@@ -21,7 +21,11 @@ func TestAddEnded_LatestFirst_AllAreCounted(t *testing.T) {
 	end := func(first uint64, t *Template[class], a *ids.Actor, tries int32, failed bool) {
 		t.Submitted()
 		t.Ended(failed)
-		x.Endings.Add(first, t, a, tries, failed)
+		var why *Why
+		if failed {
+			why = NewWhy(string(fault.ActorDied), strings.Repeat("ä", wire.MaxTaskError))
+		}
+		x.Endings.Add(first, t, a, tries, failed, why)
 	}
 	for i := range uint64(keptEnds) {
 		end(i, f, nil, 0, false)
@@ -37,6 +41,9 @@ func TestAddEnded_LatestFirst_AllAreCounted(t *testing.T) {
 	last, before := c.Ended[0], c.Ended[1]
 	if last.Name != "A.m" || !last.Method || last.State != wire.TaskFailed || last.Attempt != 2 || ids.Actor(last.ActorID) != actor || last.TaskID[0] != 5000>>8 {
 		t.Errorf("the latest is %+v", last)
+	}
+	if last.Code != "actor_died" || last.Error != strings.Repeat("ä", wire.MaxTaskError/2) || before.Code != "" || before.Error != "" {
+		t.Errorf("the latest failed because of %q, %d bytes, the one before because of %q", last.Code, len(last.Error), before.Code)
 	}
 	if before.Name != "f" || before.Method || before.State != wire.TaskFinished || before.ActorID != nil || before.TaskID[0] != (keptEnds-1)>>8 {
 		t.Errorf("the one before is %+v", before)

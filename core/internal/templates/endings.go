@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/frame"
@@ -26,6 +27,21 @@ type ended[C any] struct {
 	actor  ids.Actor
 	tries  int32
 	failed bool
+	why    *Why
+}
+
+// Why says why a task has failed.
+type Why struct {
+	Code string // a code of package fault, or wire.Raised
+	Text string
+}
+
+// NewWhy returns a Why with the beginning of a text.
+func NewWhy(code, text string) *Why {
+	if len(text) > wire.MaxTaskError {
+		text = strings.ToValidUTF8(text[:wire.MaxTaskError], "")
+	}
+	return &Why{code, strings.Clone(text)}
 }
 
 // Endings are the latest tasks of this process that have ended. How many tasks of
@@ -37,14 +53,15 @@ type Endings[C any] struct {
 }
 
 // Add notes the end of a task, whose first return has this count. Actor is nil for a task
-// that is no call of an actor. Every task comes here, so Add reads no clock and allocates nothing.
-func (x *Endings[C]) Add(first uint64, t *Template[C], actor *ids.Actor, tries int32, failed bool) {
+// that is no call of an actor, and why is nil where nothing is known of a failure. Every task comes here, so Add reads no
+// clock and allocates nothing.
+func (x *Endings[C]) Add(first uint64, t *Template[C], actor *ids.Actor, tries int32, failed bool, why *Why) {
 	if x.ring == nil {
 		x.ring = new([keptEnds]ended[C])
 	}
 	e := &x.ring[x.n%keptEnds]
 	x.n++
-	e.first, e.tmpl, e.tries, e.failed = first, t, tries, failed
+	e.first, e.tmpl, e.tries, e.failed, e.why = first, t, tries, failed, why
 	if actor != nil {
 		e.actor = *actor
 	} else {
@@ -60,6 +77,9 @@ func (x *Endings[C]) latest(limit int, task func(first uint64) ids.Task) (rows [
 		r := wire.TaskRow{TaskID: id[:], Name: e.tmpl.Name, Method: e.tmpl.Kind == frame.KindMethod, State: wire.TaskFinished, Attempt: int(e.tries), Resources: e.tmpl.Resources}
 		if e.failed {
 			r.State = wire.TaskFailed
+			if e.why != nil {
+				r.Code, r.Error = e.why.Code, e.why.Text
+			}
 		}
 		if e.actor != (ids.Actor{}) {
 			r.ActorID = bytes.Clone(e.actor[:])

@@ -106,7 +106,16 @@ type TaskRow struct {
 	Site      string
 	Resources map[string]int64
 	LeaseID   uint64 // the lease to which the task was sent
+	Code      string // why a task has failed: a code of package fault, "raised" for an exception; an older node says nothing
+	Error     string // what went wrong, at most MaxTaskError bytes
 }
+
+const (
+	// Raised is the Code of a task that has raised an exception.
+	Raised = "raised"
+	// MaxTaskError is how many bytes of an error a TaskRow has.
+	MaxTaskError = 4 << 10
+)
 
 // Run is a task that a process has begun.
 type Run struct {

@@ -151,4 +151,10 @@ func (t Type) String() string { return "message type " + strconv.Itoa(int(t)) }
 const ExitDeclines = "it owns what others need, and so becomes no actor"
 
 // ExitForced is the reason of a worker that ends because the task that it runs was cancelled with force.
-const ExitForced = "its task was cancelled with force"
+const ExitForced = "its task was cancelled with ray.cancel(force=True)"
+
+// ExitEnded is the reason of a worker whose actor the head has ended.
+const ExitEnded = "its actor was ended: by ray.kill, or because its owner has ended or its placement group was removed"
+
+// ExitIdle is the reason of a worker that the daemon ends because nobody needs it.
+const ExitIdle = "it was idle"

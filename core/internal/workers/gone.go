@@ -144,10 +144,11 @@ func (w *Worker) end(stderr string) End {
 	}
 	detail := w.ExitText()
 	switch {
+	case w.reason != "":
 	case w.killedFromOutside():
-		detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
+		detail += ", which nobody in this session has sent (the kernel does when it has no memory left, OOM: dmesg tells)"
 	case w.killedDisconnected && w.status.Status == -int(unix.SIGKILL): // by whom, nobody knows: a large process takes a while to go
-		detail += ", after its connection had closed (the kernel ends processes like this when it has no memory left: dmesg tells)"
+		detail += ", after its connection had closed (the kernel ends processes like this when it has no memory left, OOM: dmesg tells)"
 	}
 	switch {
 	case w.reason != "":

@@ -26,8 +26,8 @@ func TestWorker_End_SaysHowThisWorkerEnded(t *testing.T) {
 		code     fault.Code
 		bytes    uint64
 	}{
-		"it crashed":              {Worker{pid: 7, status: Ending{Status: 3, Known: true}}, []string{"pid 7 exited with code 3", "boom"}, []string{"on purpose"}, "", 0},
-		"it exited with 0":        {Worker{pid: 7, status: Ending{Known: true}}, []string{"pid 7 exited with code 0"}, []string{"boom"}, "", 0},
+		"it crashed":              {Worker{pid: 7, status: Ending{Status: 3, Known: true}}, []string{"pid 7 ended with exit code 3", "boom"}, []string{"on purpose"}, "", 0},
+		"it exited with 0":        {Worker{pid: 7, status: Ending{Known: true}}, []string{"pid 7 ended with exit code 0"}, []string{"boom"}, "", 0},
 		"it said that it exits":   {Worker{pid: 7, status: Ending{Status: 3, Known: true}, reason: "exit_actor"}, []string{"code 3 on purpose: exit_actor"}, []string{"boom"}, "", 0},
 		"a stranger killed it":    {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}}, []string{"SIGKILL", "nobody in this session", "boom"}, nil, "", 0},
 		"the table killed it":     {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}, killed: true}, []string{"SIGKILL", "boom"}, []string{"nobody in this session"}, "", 0},
@@ -69,7 +69,7 @@ func TestTable_EndsBeforeItIsReady_EnvironmentIsAtFaultUnlessItWasKilled(t *test
 	}
 	w, _, h := begun(tb, j, 100, Ending{Status: 3, Known: true})
 	tb.finish(w, "")
-	if want := "could not be started: worker pid 1073741924 exited with code 3 before it was ready"; !strings.Contains(h.ends[0].StartFailure, want) {
+	if want := "could not be started: worker pid 1073741924 ended with exit code 3 before it was ready"; !strings.Contains(h.ends[0].StartFailure, want) {
 		t.Errorf("%q does not say %q", h.ends[0].StartFailure, want)
 	}
 	w, _, h = begun(tb, j, 101, Ending{Status: 3, Known: true})
@@ -208,7 +208,7 @@ func TestTable_ProcessGone_ZygoteTellsLate_StatusIsKnown(t *testing.T) {
 	}
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
-	if len(h.ends) != 1 || !strings.Contains(h.ends[0].Detail, "exited with code 3") {
+	if len(h.ends) != 1 || !strings.Contains(h.ends[0].Detail, "ended with exit code 3") {
 		t.Errorf("the end is %+v", h.ends)
 	}
 }

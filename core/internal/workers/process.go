@@ -139,7 +139,7 @@ func ExitText(pid, status int, known bool) string {
 	case status < 0:
 		return fmt.Sprintf("worker pid %d was killed by signal %d (%s)", pid, -status, unix.SignalName(syscall.Signal(-status)))
 	default:
-		return fmt.Sprintf("worker pid %d exited with code %d", pid, status)
+		return fmt.Sprintf("worker pid %d ended with exit code %d", pid, status)
 	}
 }
 

@@ -119,8 +119,8 @@ func TestExitText_StatusAndSignal(t *testing.T) {
 		known  bool
 	}{
 		"worker pid 7 is gone, its exit status is not known": {3, false},
-		"worker pid 7 exited with code 0":                    {0, true},
-		"worker pid 7 exited with code 3":                    {3, true},
+		"worker pid 7 ended with exit code 0":                {0, true},
+		"worker pid 7 ended with exit code 3":                {3, true},
 		"worker pid 7 was killed by signal 9 (SIGKILL)":      {-9, true},
 		"worker pid 7 was killed by signal 1 (SIGHUP)":       {-1, true},
 	} {

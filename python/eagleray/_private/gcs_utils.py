@@ -1,29 +1,22 @@
-"""The part of ``ray._private.gcs_utils`` that programs use: the names of states, which are texts here."""
+"""The part of ``ray._private.gcs_utils`` that programs use: the states of actors, nodes and placement groups."""
 
 from __future__ import annotations
 
+import sys
+from typing import Any
 
-class ActorTableData:
-    """States of actors, as ``ray._private.state.actors()`` and the state API show them."""
+from eagleray._private import missing
+from eagleray.core.generated._enumerations import COMMON, GCS
 
-    DEPENDENCIES_UNREADY = "DEPENDENCIES_UNREADY"
-    PENDING_CREATION = "PENDING_CREATION"
-    ALIVE = "ALIVE"
-    RESTARTING = "RESTARTING"
-    DEAD = "DEAD"
-
-
-class GcsNodeInfo:
-    """States of nodes."""
-
-    ALIVE = "ALIVE"
-    DEAD = "DEAD"
+ActorTableData = GCS["ActorTableData"]
+GcsNodeInfo = GCS["GcsNodeInfo"]
+PlacementGroupTableData = GCS["PlacementGroupTableData"]
+ErrorType = COMMON["ErrorType"]
+WORKER = 0
+DRIVER = 1
 
 
-class PlacementGroupTableData:
-    """States of placement groups, as ``placement_group_table`` shows them."""
-
-    PENDING = "PENDING"
-    CREATED = "CREATED"
-    REMOVED = "REMOVED"
-    RESCHEDULING = "RESCHEDULING"
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing.attribute(__name__, name, sys._getframe(1))

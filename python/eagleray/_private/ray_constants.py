@@ -56,3 +56,15 @@ LOG_PREFIX_JOB_ID = ":job_id:"
 LOG_PREFIX_INFO_MESSAGE = ":info_message:"
 LOG_MONITOR_MAX_OPEN_FILES = 200
 LOG_MONITOR_NUM_LINES_TO_READ = 1000
+
+#: The variable with the address of a dashboard of the user's own, which ``init`` tells in place of the session's.
+RAY_OVERRIDE_DASHBOARD_URL = "RAY_OVERRIDE_DASHBOARD_URL"
+KV_NAMESPACE_FUNCTION_TABLE = b"fun"
+PROCESS_TYPE_RAYLET = "raylet"
+PROCESS_TYPE_GCS_SERVER = "gcs_server"
+PROCESS_TYPE_REAPER = "reaper"
+PROCESS_TYPE_WORKER = "worker"
+TASK_PUSH_ERROR = "task"
+WORKER_DIED_PUSH_ERROR = "worker_died"
+WORKER_CRASH_PUSH_ERROR = "worker_crash"
+PICKLING_LARGE_OBJECT_PUSH_ERROR = "pickling_large_object"

@@ -37,6 +37,7 @@ from eagleray._common.test_utils import is_named_tuple as is_named_tuple
 from eagleray._common.test_utils import run_string_as_driver as run_string_as_driver
 from eagleray._common.test_utils import wait_for_condition as wait_for_condition
 from eagleray._private.outside.memory import memory_summary
+from eagleray.core.generated._enumerations import ACTOR_STATES
 from eagleray.util import state as _records
 from eagleray.util.queue import Empty, Queue
 
@@ -170,11 +171,13 @@ def wait_for_children_of_pid_to_exit(pid: int, timeout: float = 20) -> None:
 
 
 def convert_actor_state(state: str | int | None) -> str | None:
-    """Returns the name of an actor's state. Here a state is its name already."""
-    return str(state) if state else None
+    """Returns the name of an actor's state, which is a number of ``gcs_utils.ActorTableData``, or the name already."""
+    if not state:
+        return None
+    return ACTOR_STATES.Name(state) if isinstance(state, int) else state
 
 
-def wait_for_num_actors(num_actors: int, state: str | None = None, timeout: float = 10) -> None:
+def wait_for_num_actors(num_actors: int, state: str | int | None = None, timeout: float = 10) -> None:
     """Waits until that many actors are there, or are in a state.
 
     Raises:

@@ -87,7 +87,7 @@ class Machine:
     def start_head(self, *flags: str) -> tuple[str, str]:
         """Begins a cluster here. Returns the head's address and the file of the token."""
         said = self("start", "--head", f"--node-ip-address={self.address}", f"--node-name={self.name}", *flags)
-        found = re.search(r"--address=(\S+) --token-file=(\S+)", said)
+        found = re.search(r"--address='(\S+)' --token-file=(\S+)", said)
         assert found, said
         return found[1], found[2]
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 STREAMING, DYNAMIC = "streaming", "dynamic"
+#: What ``num_returns`` may be, for messages.
+NUM_RETURNS = "None, a non-negative integer, 'streaming' (for generators) or 'dynamic'"
 LIMIT, EACH, SHARED_LIMIT = (
     "_generator_backpressure_num_objects",
     "_num_objects_per_yield",

@@ -88,7 +88,7 @@ def check_decorator(options: Mapping[str, Any]) -> None:
     _check_transport("@method", options.get("tensor_transport"))
     count = options.get("num_returns")
     if isinstance(count, int) and count < 0:
-        raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {count}")
+        raise ValueError(f"The keyword 'num_returns' only accepts {flow.NUM_RETURNS}. Got {count}")
     retrying.check_classes(options.get("retry_exceptions"))
     _check_values(options)
     if not isinstance(options.get(GROUP, ""), (str, type(None))):

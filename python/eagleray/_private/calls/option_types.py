@@ -43,9 +43,8 @@ def check_type(name: str, option: Option, value: Any) -> None:
     if value is None:
         return
     if not isinstance(value, option.types):
-        wanted = " or ".join(kind.__name__ for kind in option.types)
-        raise TypeError(
-            f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}"
-        )
+        # Programs that match Ray's message look for the types as Python writes them.
+        wanted = (*option.types, type(None))
+        raise TypeError(f"The type of keyword {name!r} must be {wanted}, but received type {type(value)}: {value!r}")
     if option.check is not None:
         option.check(name, value)

@@ -17,12 +17,20 @@ _KIND_NAMES = {TASK: "remote functions", ACTOR: "actors"}
 _MOST = 2**63 - 1
 
 
-def _at_least(least: int, meaning: str = "") -> Check:
+#: Least number → what is accepted, in the words that programs match.
+_ACCEPTED = {
+    -1: "None, 0, -1 or a positive integer, where -1 represents infinity",
+    0: "None, 0 or a positive integer",
+    1: "None or a positive integer",
+}
+
+
+def _at_least(least: int, accepted: str = "") -> Check:
     def check(name: str, value: Any) -> None:
         if value < least:
-            raise ValueError(f"The keyword {name!r} only accepts {least} or a larger number{meaning}, got {value!r}")
+            raise ValueError(f"The keyword {name!r} only accepts {accepted or _ACCEPTED[least]}. Got {value!r}")
         if value > _MOST:
-            raise ValueError(f"The keyword {name!r} only accepts numbers up to {_MOST}{meaning}, got {value!r}")
+            raise ValueError(f"The keyword {name!r} only accepts numbers up to {_MOST}, got {value!r}")
 
     return check
 
@@ -40,7 +48,7 @@ def _num_returns(name: str, value: Any) -> None:
         if value not in (flow.STREAMING, flow.DYNAMIC):
             raise TypeError(f"The keyword {name!r} takes a number, 'streaming' or 'dynamic', got {value!r}")
         return
-    _at_least(0)(name, value)
+    _at_least(0, flow.NUM_RETURNS)(name, value)
 
 
 def _items_ahead(name: str, value: Any) -> None:
@@ -52,7 +60,7 @@ def _items_ahead(name: str, value: Any) -> None:
 
 def _items_ahead_together(name: str, value: Any) -> None:
     if value != -1:
-        _at_least(1, " or -1 (no limit)")(name, value)
+        _at_least(1, "None, a positive integer or -1 (no limit)")(name, value)
 
 
 def _per_yield(name: str, value: Any) -> None:
@@ -64,7 +72,7 @@ def _max_calls(name: str, value: Any) -> None:
         if value != ON_LEAK:
             raise ValueError(f"The keyword {name!r} takes a number or {ON_LEAK!r}, got {value!r}")
         return
-    _at_least(0, " (0: no limit)")(name, value)
+    _at_least(0)(name, value)
 
 
 def _exceptions(name: str, value: Any) -> None:
@@ -157,18 +165,18 @@ TABLE: dict[str, Option] = {
     flow.LIMIT: _task(int, check=_items_ahead),
     flow.EACH: _task(int, check=_per_yield, decorator_only=True),
     flow.SHARED_LIMIT: _actor(int, check=_items_ahead_together),
-    "max_retries": _task(int, check=_at_least(-1, " (-1: for ever)")),
+    "max_retries": _task(int, check=_at_least(-1)),
     "retry_exceptions": _task(bool, list, tuple, check=_exceptions),
     "retry_with_more_memory": _task(bool),
     "max_calls": _task(int, str, check=_max_calls, decorator_only=True),
     "namespace": _actor(str, check=_namespace),
     "lifetime": _actor(str, check=_one_of("detached", "non_detached")),
     "get_if_exists": _actor(bool),
-    "max_restarts": _actor(int, check=_at_least(-1, " (-1: for ever)")),
-    "max_task_retries": _actor(int, check=_at_least(-1, " (-1: for ever)")),
+    "max_restarts": _actor(int, check=_at_least(-1)),
+    "max_task_retries": _actor(int, check=_at_least(-1)),
     "exclusive": _actor(bool),
     "max_concurrency": _actor(int, check=_at_least(0)),
-    "max_pending_calls": _actor(int, check=_at_least(-1, " (-1: no limit)")),
+    "max_pending_calls": _actor(int, check=_at_least(-1)),
     "concurrency_groups": _actor(dict, check=_groups, decorator_only=True),
     "allow_out_of_order_execution": _actor(bool),
     "enable_tensor_transport": _actor(bool, check=_no_transport),

@@ -29,7 +29,7 @@ def check_quantity(name: str, value: Any) -> None:
         raise ValueError(f"The resource quantity of {name!r} is too large: at most {MOST_BYTES:.0e}, got {value!r}")
     if name != "memory" and abs(value * UNIT - round(value * UNIT)) > 1e-6 * max(1.0, abs(value)):
         raise ValueError(
-            f"The precision of the resource quantity of {name!r} must be no more than 0.0001, got {value!r}"
+            f"The precision of the fractional quantity of resource {name} cannot go beyond 0.0001, got {value!r}"
         )
 
 
@@ -57,7 +57,7 @@ def check_custom(name: str, value: Mapping[Any, Any]) -> None:
             raise ValueError(f"Use the 'num_{key.lower()}s' keyword instead of {key!r} in 'resources'")
         if key in ("memory", "object_store_memory", GPU_MEMORY):
             raise ValueError(f"Use the {key!r} keyword instead of {key!r} in 'resources'")
-        check_quantity(f"resources[{key!r}]", amount)
+        check_quantity(key, amount)
     _check_whole(value)
 
 

@@ -16,7 +16,7 @@ from eagleray._private.calls.resources import from_units
 from eagleray._private.context import here
 from eagleray._private.ids import ActorID, ClusterID, JobID, NodeID, PlacementGroupID, TaskID
 from eagleray._private.refs import ObjectRef
-from eagleray._private.session import api, driver, heads
+from eagleray._private.session import api, census, driver, heads
 from eagleray._private.session.decorator import remote as remote
 from eagleray._private.session.driver import RayContext as RayContext
 from eagleray._private.session.driver import init as init
@@ -33,6 +33,9 @@ kill, nodes, put, wait = api.kill, api.nodes, api.put, api.wait
 
 #: What ``init`` returns; Ray has another such class for its client, which is not there.
 BaseContext = RayContext
+
+#: How long the counts of references are waited for.
+_CENSUS_SECONDS = 30.0
 
 SCRIPT_MODE = 0
 WORKER_MODE = 1
@@ -198,6 +201,40 @@ class CoreWorker:
     ) -> dict[ObjectRef[Any], dict[str, Any]]:
         """Returns the size of values, and the nodes that have them."""
         return experimental.get_object_locations(object_refs, timeout_ms)
+
+    def object_exists(self, object_ref: ObjectRef[Any], memory_store_only: bool = False) -> bool:
+        """Returns whether a value is here: in this process, or on the node of this process.
+
+        Args:
+            object_ref: The reference.
+            memory_store_only: Whether values in the node's object store do not count.
+        """
+        found = experimental.get_local_object_locations([object_ref])[object_ref]
+        if found["node_ids"]:
+            return not memory_store_only and _session().node_id.hex() in found["node_ids"]
+        return found["object_size"] is not None
+
+    def get_all_reference_counts(self) -> dict[bytes, dict[str, int]]:
+        """Returns how often this process holds each object.
+
+        Returns:
+            By the object's id in hex, as bytes: ``local``, references of the program, and ``submitted``, unfinished
+            tasks that take the object.
+        """
+        return {
+            held["ObjectID"].hex().encode(): {"local": held["Local"], "submitted": held["Tasks"]}
+            for held in self._held()
+            if not held["ActorID"] and (held["Local"] or held["Tasks"])
+        }
+
+    def get_memory_store_size(self) -> int:
+        """Returns how many values are in the memory of this process, and not in an object store."""
+        return sum(1 for held in self._held() if held["State"] == "inline")
+
+    def _held(self) -> list[dict[str, Any]]:
+        mine = _session().worker_id
+        reports = census.take(None, _CENSUS_SECONDS, objects=True).reports
+        return [held for report in reports if report["WorkerID"] == mine for held in report["Objects"] or ()]
 
     def resource_ids(self) -> dict[str, list[tuple[int | str, float]]]:
         """Returns what the task or actor holds: pairs of a device, 0 for what is no device, and how much of it.

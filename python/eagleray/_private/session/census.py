@@ -181,6 +181,8 @@ class Census:
             "required_resources": _amounts(task["Resources"]),
             "start_time_ms": started,
             "call_site": task["Site"] or None,
+            "error_type": _error_type(task),
+            "error_message": task.get("Error") or None,
         }
 
     def actors(self) -> list[dict[str, Any]]:
@@ -232,7 +234,7 @@ class Census:
                 "exit_detail": row["Detail"] or None,
                 "worker_launch_time_ms": row["StartedMs"] or None,
                 "start_time_ms": row["ReadyMs"] or None,
-                "end_time_ms": row["EndedMs"] or None,
+                "end_time_ms": 0 if row["Alive"] else row["EndedMs"] or None,
             }
             for part in self.parts
             for row in part["Workers"] or ()
@@ -414,12 +416,34 @@ def _type(role: str) -> str:
     return "WORKER" if role in ("worker", "successor") else "DRIVER"
 
 
+#: Why a task has failed → the name that Ray has for it. Other codes have the same name with capital letters.
+_ERROR_TYPES = {
+    "raised": "TASK_EXECUTION_EXCEPTION",
+    "worker_crashed": "WORKER_DIED",
+    "runtime_env_setup": "RUNTIME_ENV_SETUP_FAILED",
+    "task_unschedulable": "TASK_UNSCHEDULABLE_ERROR",
+    "actor_unschedulable": "ACTOR_UNSCHEDULABLE_ERROR",
+    "placement_group_removed": "TASK_PLACEMENT_GROUP_REMOVED",
+    "out_of_disk": "OUT_OF_DISK_ERROR",
+    "daemon_died": "LOCAL_RAYLET_DIED",
+}
+
+
+def _error_type(task: dict[str, Any]) -> str | None:
+    code = task.get("Code")  # an older node says nothing
+    if not code:
+        return None
+    if code == "placement_group_removed" and task["ActorID"]:
+        return "ACTOR_DIED"
+    return _ERROR_TYPES.get(code, code.upper())
+
+
 def _exit_type(reason: str) -> str:
     if not reason:
         return "SYSTEM_ERROR"
     if "constructor" in reason:
         return "USER_ERROR"
-    if reason in ("idle", "max_calls", "on_leak", "released"):
+    if reason in ("max_calls", "on_leak", "released") or reason.startswith(("it was idle", "its actor was ended")):
         return "INTENDED_SYSTEM_EXIT"
     return "INTENDED_USER_EXIT"
 

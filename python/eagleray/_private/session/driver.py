@@ -10,17 +10,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eagleray._private import driver_log, suggestions
+from eagleray._private import auto_init_hook, driver_log, suggestions
 from eagleray._private.calls import environments
 from eagleray._private.calls.core import load, refuse_in_fork
 from eagleray._private.calls.labels import check_node
 from eagleray._private.calls.resources import check_name_length
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack, unpack
-from eagleray._private.session import dashboard, job_config, spilling, unused, variables
+from eagleray._private.session import dashboard, heads, job_config, spilling, unused, variables
 from eagleray._private.sizes import MOST_BYTES, parse_bytes
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 from eagleray._version import API_VERSION
+from eagleray.exceptions import RaySystemError
 
 if TYPE_CHECKING:
     from eagleray._private.session.job_settings import Settings
@@ -41,7 +42,8 @@ class RayContext(Mapping[str, Any]):
     """The result of ``init``: facts about the session as a mapping. Leaving its ``with`` block ends the session."""
 
     def __init__(self, session: Session) -> None:
-        self.dashboard_url = dashboard.url(session.session_dir)
+        own = os.environ.get("RAY_OVERRIDE_DASHBOARD_URL", "")
+        self.dashboard_url = own.partition("://")[2] or own or dashboard.url(session.session_dir)
         self.python_version: str = ".".join(map(str, sys.version_info[:3]))
         self.ray_version = API_VERSION
         self.ray_commit = ""
@@ -53,7 +55,7 @@ class RayContext(Mapping[str, Any]):
             "webui_url": self.dashboard_url,
             "session_dir": session.session_dir,
             "metrics_export_port": session.metrics_port,
-            "gcs_address": session.session_dir,
+            "gcs_address": next(iter(heads.heads_of(session.session_dir)), session.session_dir),
             "address": session.session_dir,
             "dashboard_agent_listen_port": None,
             "node_id": session.node_id.hex(),
@@ -426,7 +428,16 @@ def _connect(hot: Any, sock: str, env: EnvBase, namespace: str | None, show_outp
 
 
 def auto_init() -> Session:
-    """Starts the default session for a program that uses the API without ``init``."""
+    """Starts the default session for a program that uses the API without ``init``.
+
+    Raises:
+        RaySystemError: the program has forbidden that, see ``auto_init_hook``.
+    """
+    if not auto_init_hook.enable_auto_connect:
+        raise RaySystemError(
+            "Ray has not been started yet, and RAY_ENABLE_AUTO_CONNECT=0 or auto_init_hook.enable_auto_connect keep "
+            "calls from starting it: call init() first"
+        )
     with _lock:
         if process.session is None:
             init()

@@ -100,10 +100,15 @@ def resolve(address: str | None) -> str | None:
     return node
 
 
+#: The variable with the session of the first node of the ``Cluster`` that this program, or the one that has started
+#: it, has begun last.
+LOCAL_CLUSTER = "EAGLERAY_LOCAL_CLUSTER"
+
+
 def _left_running() -> str | None:
-    """Returns the session that ``eagleray start`` left running, if it still answers."""
-    folder = _current()
-    return folder if folder and _answers(folder) else None
+    """Returns the session of this program's ``Cluster``, or that ``eagleray start`` left running, if it answers."""
+    candidates = (os.environ.get(LOCAL_CLUSTER), _current())
+    return next((folder for folder in candidates if folder and _answers(folder)), None)
 
 
 def _current() -> str:

@@ -98,8 +98,9 @@ _ADVICE = (
 def _name(value: Any) -> str:
     """Returns the name of a function or class in messages."""
     value = getattr(value, "function", value)  # a pair of the function and the exceptions after which it is retried
-    name = getattr(value, "__qualname__", repr(value))
-    return f"The actor {name}" if isinstance(value, type) else f"The remote function {value.__module__}.{name}"
+    if isinstance(value, type):
+        return f"The actor {value.__name__}"
+    return f"The remote function {value.__module__}.{getattr(value, '__qualname__', repr(value))}"
 
 
 def _mib(size: int) -> str:

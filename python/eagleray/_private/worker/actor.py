@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 #: The class of groups of exceptions, which exists from Python 3.11 on.
 _GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())
 EXIT_REASON = "exit_actor() was called"
-EXIT_0_REASON = "sys.exit(0) was called"
+#: How many characters of an exception are told to the daemon as the reason why the process ends.
+_MOST_OF_REASON = 1000
+EXIT_0_REASON = "sys.exit(0) was called, with exit code 0"
 
 
 class Actor(CallRunner):
@@ -127,7 +129,7 @@ class Actor(CallRunner):
             brief = task_error.encode(ActorDiedError(task_error.brief(made), lacking=lacking))
         self.hot.actor_ready(token, False, text, data, brief)
         _let_go(error)
-        self.worker.leave("its constructor failed")
+        self.worker.leave(f"its constructor failed: {text[:_MOST_OF_REASON]}")
 
     def retry_on(self, key: str, extra: bytes | None) -> RetryOn:
         """The exceptions that ``retry_exceptions`` of the call lists; ``extra`` is the id of the list."""

@@ -16,7 +16,7 @@ from eagleray._private.calls.arguments import EMPTY, decode_args
 from eagleray._private.context import here
 from eagleray._private.values.formats import ARGS, NONE_RESULT, Encoded
 from eagleray._private.worker import heap
-from eagleray._private.worker.actor import Actor
+from eagleray._private.worker.actor import EXIT_REASON, Actor
 from eagleray._private.worker.cancel import cancellation
 from eagleray._private.worker.interruption import Cancelled
 from eagleray._private.worker.loop import CallSelector, new_loop
@@ -24,6 +24,7 @@ from eagleray._private.worker.results import CANCELLED, encode_results
 from eagleray._private.worker.results import producer as producer_of
 from eagleray._private.worker.runner import Ending
 from eagleray._private.worker.turns import Turns
+from eagleray.actor import exits
 
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
 _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
@@ -72,6 +73,18 @@ class _Calls:
         for serving in self.servings:
             serving.loop.call_soon_threadsafe(serving.cancel_now, task_id)
 
+    def exit_beside(self) -> None:
+        """Ends the actor, if the calling coroutine is run by one of its loops and belongs to none of its calls."""
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no loop runs on this thread
+            return
+        if task is None or task in self.tasks.values():
+            return
+        for serving in self.servings:
+            if serving.loop is task.get_loop() and task is not serving.main:
+                serving.leave(Ending(EXIT_REASON), 0)
+
 
 class _Serving:
     """One event loop of an actor, and the calls that it runs.
@@ -92,6 +105,7 @@ class _Serving:
         self.most = max_concurrency
         self.group = group
         self.give_back: Callable[[], None]
+        self.main: asyncio.Task[None] | None = None
         self.calls = calls
         self.turns = Turns(actor.hot) if actor.spec.get("exclusive") else None
         self.tasks, self.fresh, self.cancelled = calls.tasks, calls.fresh, calls.cancelled
@@ -104,6 +118,8 @@ class _Serving:
         selector: CallSelector | None,
         groups: Mapping[str, int],
     ) -> None:
+        self.main = asyncio.current_task()
+        exits.beside = self.calls.exit_beside
         if not construct():
             await construct_rest()
         here.running = _running

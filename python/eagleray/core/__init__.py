@@ -1,0 +1,1 @@
+"""The package ``ray.core``, of which programs use ``generated`` only."""
