@@ -169,12 +169,18 @@ def wait_for_children_of_pid_to_exit(pid: int, timeout: float = 20) -> None:
     _await(lambda: not any(map(_pid_alive, found)), f"children of process {pid} still run", timeout)
 
 
+#: The states of actors, by the numbers that Ray's messages have for them.
+_ACTOR_STATES = ("DEPENDENCIES_UNREADY", "PENDING_CREATION", "ALIVE", "RESTARTING", "DEAD")
+
+
 def convert_actor_state(state: str | int | None) -> str | None:
-    """Returns the name of an actor's state. Here a state is its name already."""
-    return str(state) if state else None
+    """Returns the name of an actor's state: of its number in Ray's messages, or the name itself."""
+    if not state:
+        return None
+    return _ACTOR_STATES[state] if isinstance(state, int) else state
 
 
-def wait_for_num_actors(num_actors: int, state: str | None = None, timeout: float = 10) -> None:
+def wait_for_num_actors(num_actors: int, state: str | int | None = None, timeout: float = 10) -> None:
     """Waits until that many actors are there, or are in a state.
 
     Raises:
