@@ -47,6 +47,9 @@ DEFAULT_PORT = 6379
 DEFAULT_DASHBOARD_IP = "127.0.0.1"
 DEFAULT_DASHBOARD_PORT = 8265
 NODE_DEFAULT_IP = "127.0.0.1"
+#: What ``ps`` shows of workers begins so; those that do nothing have the second one.
+WORKER_PROCESS_TYPE_PREFIX = "ray::"
+WORKER_PROCESS_TYPE_IDLE_WORKER = "ray::IDLE"
 RESOURCE_CONSTRAINT_PREFIX = "accelerator_type:"
 ID_SIZE = 28
 NIL_JOB_ID = b"\xff" * 4

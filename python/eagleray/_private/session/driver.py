@@ -179,6 +179,8 @@ def init(
     if namespace == "":
         raise ValueError('"" is not a valid namespace. Pass None to not specify a namespace.')
     settings = None
+    if logging_config is None and "RAY_LOGGING_CONFIG_ENCODING" in os.environ:
+        logging_config = {"encoding": os.environ["RAY_LOGGING_CONFIG_ENCODING"]}
     if job_config is not None or logging_config is not None:
         from eagleray._private.session import job_settings
 
@@ -399,7 +401,8 @@ def _open(
         atexit.register(_at_exit, os.getpid())
     from eagleray._private.session import printing
 
-    session.on_close.append(printing.start(hot))
+    bare = settings is not None and settings.logging is not None
+    session.on_close.append(printing.start(hot, bare))
     if settings is not None:
         session.on_close.append(settings.end)
     if before is not None:
