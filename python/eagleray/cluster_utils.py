@@ -460,7 +460,20 @@ class AutoscalingCluster:
         NotImplementedError: always.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, head_resources: Any, worker_node_types: Any, autoscaler_v2: bool = False, **config_kwargs: Any
+    ) -> None:
+        self._refuse()
+
+    def start(self, _system_config: Any = None, override_env: Any = None) -> None:
+        """Raises NotImplementedError."""
+        self._refuse()
+
+    def shutdown(self) -> None:
+        """Raises NotImplementedError."""
+        self._refuse()
+
+    def _refuse(self) -> None:
         raise NotImplementedError(
             "AutoscalingCluster: Eagle Ray has no autoscaler that starts nodes for tests. Add nodes with "
             "Cluster.add_node instead"
