@@ -64,6 +64,8 @@ type NodeInfo struct {
 
 	Unreachable bool   // nothing was heard of it for some seconds; nothing new is placed there
 	Reason      string // why it is dead
+	StartedMs   int64  // 0 of an older head
+	EndedMs     int64
 }
 
 // HeadState is whether a daemon hears the head of its cluster, and what it knows of all heads.
