@@ -103,8 +103,8 @@ ENDS = {
     "sys.exit(3)": (True, "ended with exit code 3"),
     "SIGKILL": (True, "signal 9 (SIGKILL)"),
     "SIGSEGV": (True, "signal 11 (SIGSEGV)"),
-    "sys.exit(0)": (False, "on purpose: sys.exit(0) was called"),
-    "exit_actor": (False, "on purpose: exit_actor() was called"),
+    "sys.exit(0)": (False, "on purpose (INTENDED_USER_EXIT): sys.exit(0) was called"),
+    "exit_actor": (False, "on purpose (INTENDED_USER_EXIT): exit_actor() was called"),
 }
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from eagleray._private.session.census import Census
+from eagleray.cluster_utils import Cluster
 from eagleray.util import state
-from eagleray.util.state.common import TaskState, WorkerState
+from eagleray.util.state.common import NodeState, TaskState, WorkerState
 from pace import until
 
 pytestmark = pytest.mark.timeout(300)
@@ -190,3 +191,20 @@ def test_a_worker_whose_task_is_cancelled_by_force_and_one_whose_constructor_fai
     record = ended(pid())
     assert record.exit_type == "USER_ERROR" and "no place to be" in (record.exit_detail or ""), record
     del actor
+
+
+def test_the_record_of_a_node_says_when_it_began_and_ended() -> None:
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        node = cluster.add_node(num_cpus=0)
+
+        def record() -> NodeState:
+            (found,) = (row for row in state.list_nodes(cluster.address, detail=True) if row.node_id == node.node_id)
+            return found
+
+        assert record().state == "ALIVE" and (record().start_time_ms or 0) > 0 and record().end_time_ms == 0
+        cluster.remove_node(node)
+        ended_ms, start_ms = record().end_time_ms, record().start_time_ms
+        assert record().state == "DEAD" and ended_ms is not None and start_ms is not None and ended_ms >= start_ms > 0
+    finally:
+        cluster.shutdown()

@@ -81,7 +81,7 @@ func Cause(r record.Reason, detail string) string {
 	case record.WorkerDied:
 		return with("its worker process has died")
 	case record.Exited:
-		return with("its worker process has ended on purpose")
+		return with("its worker process has ended on purpose (INTENDED_USER_EXIT)")
 	case record.OwnerDied:
 		return with("its owner has died")
 	case record.JobEnded:

@@ -17,7 +17,7 @@ func TestOf_NamesTheActorAndTheReason(t *testing.T) {
 		record.Killed:      "it was killed by `ray.kill`." + again,
 		record.Released:    "all references to it were removed.",
 		record.WorkerDied:  "its worker process has died: detail." + again,
-		record.Exited:      "its worker process has ended on purpose: detail.",
+		record.Exited:      "its worker process has ended on purpose (INTENDED_USER_EXIT): detail.",
 		record.OwnerDied:   "its owner has died: detail.",
 		record.JobEnded:    "its job has ended: detail.",
 		record.StartFailed: "it could not be started: detail.",
@@ -58,7 +58,7 @@ func TestOf_NamesTheActorAndTheReason(t *testing.T) {
 // What is said of an actor's end names its reason, and the detail when there is one.
 func TestWhy_EachReasonInWords(t *testing.T) {
 	for r, words := range map[record.Reason]string{
-		record.Killed: "`ray.kill`", record.Released: "all references", record.WorkerDied: "worker process has died: d", record.Exited: "on purpose: d",
+		record.Killed: "`ray.kill`", record.Released: "all references", record.WorkerDied: "worker process has died: d", record.Exited: "on purpose (INTENDED_USER_EXIT): d",
 		record.OwnerDied: "owner has died: d", record.JobEnded: "its job has ended: d", record.StartFailed: "could not be started: d", record.EnvFailed: "runtime environment could not be made: d",
 		record.OutOfMemory: "ran out of memory: d", record.GPUMemory: "GPU's memory than it had asked for: d", record.NodeDied: "its node has died: d", "else": "else: d",
 	} {

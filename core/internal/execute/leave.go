@@ -20,7 +20,7 @@ func (w *Worker) Leave(token uint64) {
 	switch {
 	case k == nil:
 	case w.calls.len() > 1:
-		w.AnswerFault(k, fault.New(fault.ActorDied, "The actor ended itself in %s, so this call has no result.", k.Tmpl.Name))
+		w.AnswerFault(k, fault.New(fault.ActorDied, "The actor ended itself in %s (INTENDED_USER_EXIT), so this call has no result.", k.Tmpl.Name))
 	default: // the actor's end, which comes now, tells more
 		w.Finish(k)
 	}

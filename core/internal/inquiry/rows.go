@@ -19,6 +19,7 @@ func Nodes(ctx context.Context, h Reads) ([]wire.NodeInfo, error) {
 		row := wire.NodeInfo{
 			NodeID: n.ID[:], Number: n.Number, Alive: n.State == record.NodeAlive, Name: n.Name, Address: n.Address, Hostname: n.Hostname,
 			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead, Unreachable: n.Unreachable, Reason: n.Reason,
+			StartedMs: n.StartedMs, EndedMs: n.EndedMs,
 		}
 		if n.Drain != nil {
 			row.DrainReason, row.DrainMessage, row.DrainDeadlineMs = string(n.Drain.Reason), n.Drain.Message, n.Drain.DeadlineMs

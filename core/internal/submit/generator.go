@@ -22,8 +22,12 @@ func (c *Submitter) TakeItem(gen ids.Object) (ids.Object, generators.State, erro
 }
 
 // LeaveStream notes that the program reads a generator no more; mu held. If nobody waits for its end either, the worker
-// hears in the same write that it is to close the generator: until then it counts on a limit.
+// hears in the same write that it is to close the generator: until then it counts on a limit. A program may let go of a
+// generator of a session that has ended: one of this session may have the same count.
 func (c *Submitter) LeaveStream(gen ids.Object) {
+	if gen.Owner() != c.Self {
+		return
+	}
 	if g := c.Generators.Leave(gen.Count()); g != nil {
 		c.tellTaken(g, g.GoesOn())
 	}

@@ -45,9 +45,14 @@ def _logger() -> logging.Logger:
     return logger
 
 
+def ignores_errors() -> bool:
+    """Returns whether the program has switched off errors that nobody has fetched."""
+    return _IGNORE in os.environ
+
+
 def error(text: str) -> None:
     """One error of the program's that nobody has fetched, unless the program has switched them off meanwhile."""
-    if _IGNORE not in os.environ:
+    if not ignores_errors():
         _logger().error("%s", text)
 
 

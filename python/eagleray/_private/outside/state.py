@@ -28,7 +28,10 @@ class GlobalState:
             job_id: Only actors of this job.
             actor_state_name: Only actors in this state.
         """
-        rows = {row["actor_id"]: row for row in _census().actors()}
+        taken = _census()
+        rows = {row["actor_id"]: row for row in taken.actors()}
+        for raw in taken.raw["Actors"] or ():
+            rows[raw["ActorID"].hex()] |= {"started": raw["StartedMs"], "ended": raw["EndedMs"]}
         addresses = {row["NodeID"]: row["NodeManagerAddress"] for row in nodes()}
         if actor_id is not None:
             return _actor(rows[actor_id], addresses) if actor_id in rows else {}
@@ -148,8 +151,8 @@ def _actor(row: dict[str, Any], addresses: dict[str, str]) -> dict[str, Any]:
         "State": row["state"],
         "NumRestarts": row["num_restarts"],
         "Timestamp": None,
-        "StartTime": None,
-        "EndTime": None,
+        "StartTime": row["started"],
+        "EndTime": row["ended"],
         "DeathCause": row["death_cause"],
         "Pid": row["pid"],
     }

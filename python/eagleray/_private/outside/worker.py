@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copyreg
 import json
 import logging
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TextIO, TypeVar
 
-from eagleray import experimental
+from eagleray import cloudpickle, experimental
 from eagleray._private import internal_api
 from eagleray._private.calls.resources import from_units
 from eagleray._private.context import here
@@ -30,6 +31,9 @@ from eagleray.util import inspection
 _post_init_hooks = driver.post_init_hooks
 cancel, get, get_actor, get_gpu_ids = api.cancel, api.get, api.get_actor, api.get_gpu_ids
 kill, nodes, put, wait = api.kill, api.nodes, api.put, api.wait
+
+#: The package cloudpickle, under Ray's name for it here.
+pickle = cloudpickle
 
 #: What ``init`` returns; Ray has another such class for its client, which is not there.
 BaseContext = RayContext
@@ -416,6 +420,13 @@ _node = Node()
 _gcs_client = _GcsClient()
 _core_worker = CoreWorker()
 global_worker = Worker()
+
+
+async def _wait_async(
+    object_refs: list[ObjectRef[Any]], num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
+) -> tuple[list[ObjectRef[Any]], list[ObjectRef[Any]]]:
+    """Waits as ``wait`` does, on a thread of its own, so that the event loop goes on meanwhile."""
+    return await asyncio.to_thread(wait, object_refs, num_returns=num_returns, timeout=timeout, fetch_local=fetch_local)
 
 
 def get_resource_ids() -> dict[str, list[tuple[int | str, float]]]:

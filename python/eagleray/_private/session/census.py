@@ -252,6 +252,8 @@ class Census:
                 "node_name": row["Name"],
                 "resources_total": _amounts(row["Resources"]) or {},
                 "labels": {"ray.io/node-id": row["NodeID"].hex(), **(row["Labels"] or {})},
+                "start_time_ms": row.get("StartedMs") or None,  # an older node says nothing
+                "end_time_ms": 0 if row["Alive"] else row.get("EndedMs") or None,
             }
             for row in self.raw["Nodes"] or ()
         ]

@@ -17,6 +17,7 @@ from eagleray._private import driver_log
 from eagleray._private.messages import unpack
 from eagleray._private.session.progress_bars import MAGIC, bars
 from eagleray._private.state import process
+from eagleray.exceptions import RayError
 
 _FOLD_SECONDS = 5.0
 _SHOWN_COPIES = 3
@@ -182,6 +183,19 @@ def start(hot: Any, bare: bool = False) -> Callable[[], None]:
     return close
 
 
+def _unhandled(text: str) -> None:
+    """Tells of a failure that nobody has fetched: a handler that the program has set as under Ray, else the log."""
+    worker = sys.modules.get("eagleray._private.worker")
+    handler = vars(worker).get("_unhandled_error_handler") if worker is not None else None
+    if handler is None:
+        driver_log.error(text)
+    elif not driver_log.ignores_errors():
+        try:
+            handler(RayError(text))
+        except Exception as problem:  # the program's own
+            driver_log.warning(f"_unhandled_error_handler has raised {type(problem).__name__}: {problem}")
+
+
 def _run(hot: Any, printer: Printer, stop: threading.Event) -> None:
     while True:
         try:
@@ -203,7 +217,7 @@ def _run(hot: Any, printer: Printer, stop: threading.Event) -> None:
             elif kind == "warn":
                 driver_log.warning(rest[0])
             elif kind == "error":
-                driver_log.error(rest[0])
+                _unhandled(rest[0])
             elif kind == "closed":
                 printer.flush()
                 if process.session is not None:  # the driver does not want the output of workers

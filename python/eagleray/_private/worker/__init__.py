@@ -26,6 +26,7 @@ _OUTSIDE = frozenset(
             "get_dashboard_url",
         ),
         *("get_gpu_ids", "get_resource_ids", "global_worker", "init", "is_initialized", "kill", "logger", "nodes"),
+        *("_wait_async", "pickle"),
         *("print_to_stdstream", "print_worker_logs", "put", "remote", "shutdown", "wait"),
     }
 )

@@ -13,6 +13,7 @@ from eagleray._private.ids import TaskID
 from eagleray._private.state import process
 from eagleray._private.values.formats import ARGS, ARGS_MSGPACK, Encoded
 from eagleray._private.values.serialization import encode, raise_unserializable
+from eagleray._private.worker.interruption import Cancelled
 from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
 
 if TYPE_CHECKING:
@@ -136,5 +137,7 @@ def _wrapped(error: BaseException, name: str, task_id: bytes | None, skip: int) 
     made = task_error.task_error(error, name, skip=skip, **origin)
     if isinstance(error, KeyboardInterrupt):
         made.cause = TaskCancelledError(TaskID(task_id) if task_id is not None else None)
+        shown = f"{TaskCancelledError.__module__}.{TaskCancelledError.__qualname__}: "
+        made.traceback_str = made.traceback_str.replace(f"{Cancelled.__module__}.{Cancelled.__qualname__}", shown)
         made.traceback_str += str(made.cause)
     return made
