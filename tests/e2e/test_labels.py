@@ -91,7 +91,7 @@ def test_too_much_is_refused_at_the_call(started: None) -> None:
     [
         (lambda: In(), ValueError, "In takes at least one value"),
         (lambda: NotIn(), ValueError, "NotIn takes at least one value"),
-        (lambda: In("a", 3), ValueError, "In: the value in position 1 must be a text, got 3"),  # type: ignore[arg-type]
+        (lambda: In("a", 3), ValueError, "value in position 1 for the In operator must be str, got 3"),  # type: ignore[arg-type]
         (lambda: NodeLabelSchedulingStrategy({}), ValueError, "cannot both be empty"),
         (lambda: NodeLabelSchedulingStrategy(None), ValueError, "cannot both be empty"),
         (lambda: NodeLabelSchedulingStrategy("a"), ValueError, "hard must be a dictionary"),  # type: ignore[arg-type]
