@@ -27,8 +27,8 @@ SPACE = {"zone": "a b"}
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"label_selector": "zone"}, TypeError, "The type of keyword 'label_selector' must be dict"),
-        ({"label_selector": [("zone", "a")]}, TypeError, "The type of keyword 'label_selector' must be dict"),
+        ({"label_selector": "zone"}, TypeError, "The type of keyword 'label_selector' must be (<class 'dict'>"),
+        ({"label_selector": [("zone", "a")]}, TypeError, "The type of keyword 'label_selector' must be (<class 'dict'>"),
         ({"label_selector": {3: "a"}}, TypeError, "the name of a label must be a text, got 3"),
         ({"label_selector": {"zone": 3}}, TypeError, "the condition of 'zone' must be a text, got 3"),
         ({"label_selector": {"zone": None}}, ValueError, "the condition of 'zone' must be a text, got None"),
@@ -48,7 +48,7 @@ SPACE = {"zone": "a b"}
         ({"label_selector": {"x" * 64: "a"}}, ValueError, "at most 63 characters"),
         ({"label_selector": {"x/y/z": "a"}}, ValueError, "Invalid label key prefix `x/y`"),
         ({"label_selector": {"-x/z": "a"}}, ValueError, "Invalid label key prefix `-x`"),
-        ({"fallback_strategy": {"label_selector": {}}}, TypeError, "must be list"),
+        ({"fallback_strategy": {"label_selector": {}}}, TypeError, "must be (<class 'list'>"),
         ({"fallback_strategy": ["x"]}, ValueError, "Each element in fallback_strategy must be a dictionary"),
         ({"fallback_strategy": [{}]}, ValueError, "Empty dictionary found in `fallback_strategy`"),
         ({"fallback_strategy": [{"num_cpus": 1}]}, ValueError, "Unsupported option found: 'num_cpus'"),
