@@ -61,7 +61,9 @@ func (b *GroupCreate) apply(m *Machine) Result {
 	if a := m.actors.Get(b.Group.Actor); a != nil && !a.Live() && !b.Group.Detached {
 		return Result{Outcome: Dead} // the actor that makes it has died meanwhile
 	}
-	return m.tellGroup(m.groups.Add(b.Group, m.index))
+	g := b.Group
+	g.Infeasible = ""
+	return m.tellGroup(m.groups.Add(g, m.index))
 }
 
 func (b *GroupPlaced) kind() Kind      { return KindGroupPlaced }

@@ -74,5 +74,6 @@ func groupMap(g *record.Group) map[string]any {
 	return map[string]any{
 		"group_id": g.ID[:], "name": g.Name, "namespace": g.Namespace, "strategy": g.Strategy, "state": string(g.State), "detached": g.Detached, "job_id": g.Job[:],
 		"owner": g.Owner[:], "actor_id": actor, "bundles": bundles, "nodes": nodes, "created_ms": g.CreatedMs, "placed_ms": g.PlacedMs, "ended_ms": g.EndedMs, "why": g.Why,
+		"infeasible": g.Infeasible,
 	}
 }

@@ -101,12 +101,13 @@ func ParseTemplate(b []byte) (*client.Template, error) {
 		Flow       []int64          `msgpack:"flow"` // mode, items per yield, limit, 1: tell what was taken
 		Group      string           `msgpack:"group"`
 		Unordered  bool             `msgpack:"unordered"`
+		Hidden     bool             `msgpack:"hidden"`
 	}
 	if err := msgpack.Unmarshal(b, &t); err != nil {
 		return nil, fault.New(fault.BadRequest, "template: %v", err)
 	}
 	out := &client.Template{Name: t.Name, FID: t.FID, Blob: t.Blob, Method: t.Method, Returns: t.Returns, MaxRetries: t.MaxRetries,
-		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, Enforce: t.Enforce, MoreMemory: t.MoreMemory, Group: t.Group, Unordered: t.Unordered, AfterMs: millis(t.After)}
+		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, Enforce: t.Enforce, MoreMemory: t.MoreMemory, Group: t.Group, Unordered: t.Unordered, Hidden: t.Hidden, AfterMs: millis(t.After)}
 	if f := t.Flow; len(f) == 4 {
 		out.Flow = client.Flow{Mode: int(f[0]), Each: int(f[1]), Limit: uint64(max(0, f[2])), Counted: f[3] == 1}
 	}

@@ -54,6 +54,9 @@ type Group struct {
 	PlacedMs int64      `msgpack:"placed"`
 	EndedMs  int64      `msgpack:"ended"`
 	Why      string     `msgpack:"why"` // it was removed
+
+	// Infeasible is what the head that answers knows: why the nodes can never have the bundles. Empty: they can. It is not part of the state.
+	Infeasible string `msgpack:"infeasible"`
 }
 
 // Bundle is what is set aside on one node.

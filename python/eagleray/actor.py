@@ -281,6 +281,7 @@ class ActorClass(Generic[T]):
             shared_limit,
             groups,
             unordered=_unordered(self._cls, options),
+            hidden=options.get("enable_task_events") is False,
         )
         spec = {
             "class_name": self.__name__,

@@ -163,6 +163,7 @@ def _submitter(name: str, program: str, options: Mapping[str, Any]) -> Callable[
             "retry_with_more_memory": bool(options.get("retry_with_more_memory")),
             "max_calls": most if most is not None else int(uses_accelerator(resources)),
             "gpu_memory_enforce": enforced(session, options, name),
+            "hidden": options.get("enable_task_events") is False,
             "strategy": placement.strategy_of(options, name, resources),
             "method": "",
             **results.spec(),
@@ -214,7 +215,8 @@ class GoActorClass:
         pending = -1 if pending is None else pending
         retries = options.get("max_task_retries") or 0
         unordered = self._concurrent or bool(options.get("allow_out_of_order_execution"))
-        meta = actor_kind.describe_unknown(self._name, pending, retries, unordered=unordered)
+        hidden = options.get("enable_task_events") is False
+        meta = actor_kind.describe_unknown(self._name, pending, retries, unordered=unordered, hidden=hidden)
         spec: dict[str, Any] = {
             "class_name": self._name,
             "name": name or "",

@@ -228,6 +228,7 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
         "retry_with_more_memory": bool(options.get("retry_with_more_memory")),
         "max_calls": _max_calls(options, resources),
         "gpu_memory_enforce": enforced(session, options, function.__name__),
+        "hidden": options.get("enable_task_events") is False,
         "strategy": placement.strategy_of(options, function.__name__, resources),
         "method": "",
         **results.spec(),

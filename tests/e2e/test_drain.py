@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -101,6 +102,13 @@ def test_work_goes_elsewhere_and_the_node_leaves_when_it_is_idle(
         [BINARY, "status", "--address", cluster.address], capture_output=True, text=True, check=True
     )
     assert "draining node" in status.stdout and "it was preempted: the spot price rose" in status.stdout
+    words = [BINARY, "status", "--json", "--address", cluster.address]
+    shown_nodes = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)["nodes"]
+    assert {one["name"]: one["state"] for one in shown_nodes} == {
+        "first": "alive",
+        "leaves": "draining",
+        "stays": "alive",
+    }
     (head,) = cluster.head_node.all_processes["gcs_server"] if cluster.head_node else ()
     os.kill(head.process.pid, signal.SIGKILL)  # the next process of the head knows it
     open_gate = tmp_path / "open"
@@ -114,6 +122,15 @@ def test_work_goes_elsewhere_and_the_node_leaves_when_it_is_idle(
     until(lambda: not row(leaves)["Alive"])
     assert row(leaves)["DeathReasonMessage"].startswith("it was preempted: the spot price rose (")
     until(lambda: not leaves.any_processes_alive())
+    events = [one for one in state.list_cluster_events(detail=True) if one.custom_fields == {"node_id": leaves.node_id}]
+    said = [(one.severity, one.message.partition(") ")[2]) for one in events]
+    assert said[0] == ("INFO", "has joined the cluster")
+    assert said[1] == ("WARNING", f"gets no new work and leaves the cluster ({PREEMPTION}: the spot price rose)")
+    assert said[2][0] == "WARNING" and said[2][1].startswith("is dead: it was preempted: the spot price rose (")
+    assert len(said) == 3 and [one.time for one in events] == sorted(one.time for one in events)
+    assert state.list_cluster_events(filters=[("event_id", "=", events[2].event_id)])[0].message == events[2].message
+    (shown,) = state.list_nodes(filters=[("node_id", "=", leaves.node_id)], detail=True)
+    assert shown.start_time_ms and shown.end_time_ms and shown.start_time_ms < shown.end_time_ms
     for actor in actors:
         ray.kill(actor)
 

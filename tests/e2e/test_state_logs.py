@@ -152,12 +152,10 @@ def test_the_client_gives_what_the_functions_give(other: str) -> None:
 
 
 def test_what_is_not_recorded_says_what_to_ask_instead(other: str) -> None:
-    with pytest.raises(RayStateApiException, match=r"list_nodes\(\)"):
-        state.list_cluster_events()
-    with pytest.raises(RayStateApiException, match=r"list_nodes\(\)"):
-        state.StateApiClient().list(common.StateResource.CLUSTER_EVENTS, common.ListApiOptions(), True)
     with pytest.raises(RayStateApiException, match="runtime environments are not recorded"):
         state.list_runtime_envs()
+    with pytest.raises(RayStateApiException, match="runtime environments are not recorded"):
+        state.StateApiClient().list(common.StateResource.RUNTIME_ENVS, common.ListApiOptions(), True)
 
 
 def test_the_address_of_each_node_is_that_of_nodes(other: str) -> None:

@@ -107,23 +107,6 @@ def test_flags_of_commands_in_python_are_suggested() -> None:
         assert done.returncode == 2 and f"did you mean '{near}'?" in done.stderr
 
 
-def test_an_option_without_effect_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    import logging
-
-    import eagleray
-    from eagleray._private.calls import options
-
-    options._told_of_events = False
-    logging.getLogger("eagleray").addHandler(caplog.handler)
-    try:
-        for _ in range(2):
-            eagleray.remote(enable_task_events=False)(lambda: None)
-    finally:
-        logging.getLogger("eagleray").removeHandler(caplog.handler)
-    assert [record.getMessage() for record in caplog.records].count(caplog.records[0].getMessage()) == 1
-    assert "enable_task_events=False has no effect" in caplog.text
-
-
 def test_an_argument_of_a_node_without_effect_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     from eagleray import cluster_utils
 

@@ -29,10 +29,12 @@ var stopOptions = append([]option{
 }, logOptions...)
 
 var statusOptions = append([]option{
+	{name: "--json", about: "print all of it as JSON, for programs"},
 	{name: "--temp-dir", value: "DIR", about: "where sessions live"},
 	{name: "--address", value: "HOST:PORT", about: "the head of the cluster to show (default: $EAGLERAY_ADDRESS, $RAY_ADDRESS, else the one that runs here)"},
 	{name: "--redis-password", value: "TEXT", unused: noRedis},
-}, logOptions...)
+	{name: "--verbose", about: "print what each node has and does (-v)"},
+}, logOptions[:2]...)
 
 // short are the one-letter forms.
 var short = map[string]string{"-f": "--force", "-g": "--grace-period", "-v": "--verbose", "-vv": "--verbose", "-vvv": "--verbose"}

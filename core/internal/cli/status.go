@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/process"
@@ -53,7 +54,14 @@ func runStatus(args []string, out, errs io.Writer) error {
 		return noStatus(c, err)
 	}
 	tellUnused("status", unusedGiven(statusOptions, flags), errs)
+	if flags["--json"] != "" {
+		return printStatusJSON(out, dir, &info, head.Heads, requested)
+	}
 	printStatus(out, dir, &info)
+	if flags["--verbose"] != "" {
+		printEach(out, &info, time.Now())
+	}
+	printFailures(out, &info)
 	printHeads(out, head.Heads)
 	printRequested(out, requested)
 	if m, ok := readMember(dir); ok && m.Insecure {

@@ -19,14 +19,7 @@ func printStatus(out io.Writer, dir string, info *wire.ClusterInfo) {
 	fmt.Fprintf(out, "Eagle Ray cluster, session %s\n\nNodes\n", dir)
 	for i := range info.Nodes {
 		n := &info.Nodes[i]
-		state, role := "alive", "node"
-		if !n.Alive {
-			state = "dead"
-		} else if n.Unreachable {
-			state = "unreachable"
-		} else if n.DrainReason != "" {
-			state = "draining"
-		}
+		state, role := stateOf(n), "node"
 		if n.IsHead {
 			role = "head"
 		}
@@ -150,18 +143,13 @@ func printGPUs(out io.Writer, info *wire.ClusterInfo) {
 
 // printWaiting prints what waits on all nodes, and why.
 func printWaiting(out io.Writer, info *wire.ClusterInfo) {
-	pending, demands := make(map[string]int), make(map[string]int)
-	needs := make(map[string]resource.Set)
+	pending := make(map[string]int)
 	for _, u := range info.Uses() {
 		for name, n := range u.Pending {
 			pending[name] += n
 		}
-		for _, d := range u.Demands {
-			need := resource.FromWire(d.Resources)
-			needs[need.String()] = need
-			demands[need.String()] += d.Count
-		}
 	}
+	needs, demands := demandsOf(info.Uses())
 	if len(pending) == 0 {
 		fmt.Fprintln(out, "Nothing waits.")
 		return

@@ -388,7 +388,17 @@ func (h *Head) Group(ctx context.Context, id ids.Group) (record.Group, error) {
 	if !known {
 		return g, unknownGroup(id)
 	}
-	return g, nil
+	return h.judged(g), nil
+}
+
+// judged adds what the placer has said to a group's record.
+func (h *Head) judged(g record.Group) record.Group {
+	h.locked(func() {
+		if e := h.groupRows[g.ID]; e != nil && g.Waiting() {
+			g.Infeasible = e.infeasible
+		}
+	})
+	return g
 }
 
 // GroupNamed returns the live placement group with the name.
@@ -400,7 +410,7 @@ func (h *Head) GroupNamed(ctx context.Context, namespace, name string) (record.G
 	if !known {
 		return g, fmt.Errorf("placement group %q in namespace %q: %w", name, namespace, record.ErrNotFound)
 	}
-	return g, nil
+	return h.judged(g), nil
 }
 
 // Groups returns all placement groups, removed ones too, in the order in which they were made.
@@ -408,5 +418,9 @@ func (h *Head) Groups(ctx context.Context) ([]record.Group, error) {
 	if err := h.state.Fresh(ctx); err != nil {
 		return nil, err
 	}
-	return h.state.ListGroups(), nil
+	list := slices.Clone(h.state.ListGroups())
+	for i := range list {
+		list[i] = h.judged(list[i])
+	}
+	return list, nil
 }

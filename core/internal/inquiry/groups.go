@@ -138,7 +138,7 @@ func tellGroup(h Head, id ids.Group, m *wire.Message) {
 		_ = m.Fail(Unanswered(waitForGroup, Patience, err))
 		return
 	}
-	_ = m.Reply(groupState(&g, ""))
+	_ = m.Reply(groupState(&g, g.Infeasible))
 }
 
 func groupState(g *record.Group, infeasible string) wire.GroupState {

@@ -22,7 +22,7 @@ func Nodes(ctx context.Context, h Reads) ([]wire.NodeInfo, error) {
 			StartedMs: n.StartedMs, EndedMs: n.EndedMs,
 		}
 		if n.Drain != nil {
-			row.DrainReason, row.DrainMessage, row.DrainDeadlineMs = string(n.Drain.Reason), n.Drain.Message, n.Drain.DeadlineMs
+			row.DrainReason, row.DrainMessage, row.DrainDeadlineMs, row.DrainAtMs = string(n.Drain.Reason), n.Drain.Message, n.Drain.DeadlineMs, n.Drain.AtMs
 		}
 		rows = append(rows, row)
 	}
@@ -66,7 +66,7 @@ func GroupRows(ctx context.Context, h Reads) ([]wire.GroupRow, error) {
 		g := &found[i]
 		r := wire.GroupRow{
 			GroupID: g.ID[:], JobID: g.Job[:], Name: g.Name, Strategy: g.Strategy, State: string(g.State), Detached: g.Detached,
-			Nodes: make([]string, len(g.Bundles)), CreatedMs: g.CreatedMs, PlacedMs: g.PlacedMs,
+			Nodes: make([]string, len(g.Bundles)), CreatedMs: g.CreatedMs, PlacedMs: g.PlacedMs, Infeasible: g.Infeasible,
 		}
 		for j := range g.Bundles {
 			r.Bundles = append(r.Bundles, wire.GroupBundle{Resources: g.Bundles[j].Resources, Labels: g.Bundles[j].Labels})

@@ -47,6 +47,7 @@ type Template struct {
 	Flow       frame.Flow
 	Group      string
 	Unordered  bool
+	Hidden     bool
 	Forget     bool
 }
 

@@ -257,7 +257,7 @@ func busy(t *testing.T) *busyProcess {
 		function.Ended(failed)
 	}
 	function.Larger = b.add(t, &Template{Kind: frame.KindTask, Name: "larger", FID: []byte("sixteen bytes id"), Blob: []byte("code")})
-	method := b.add(t, &Template{Kind: frame.KindMethod, Name: "A.m", Method: "m", Group: "io", Unordered: true, Returns: 1})
+	method := b.add(t, &Template{Kind: frame.KindMethod, Name: "A.m", Method: "m", Group: "io", Unordered: true, Hidden: true, Returns: 1})
 	items := b.add(t, &Template{
 		Kind: frame.KindTask, Name: "items", FID: []byte("sixteen bytes ID"), Blob: []byte("more code"), Returns: 1, Flow: frame.Flow{Mode: frame.FlowStream, Limit: 9}, MaxRetries: 3,
 	})

@@ -59,7 +59,7 @@ func (c *Submitter) AddTasks(t *wire.ProcessCensus, limit int, site func(*refs.O
 		if len(t.Tasks) >= limit {
 			return false
 		}
-		if x.counted && !seen[x] {
+		if x.counted && !seen[x] && !x.Template.Hidden {
 			seen[x] = true
 			t.Tasks = append(t.Tasks, c.taskRow(x, site))
 		}
@@ -98,7 +98,7 @@ func addAll(sent *queue.Window[Task], add func(*Task) bool) {
 func (c *Submitter) taskRow(t *Task, site func(*refs.Object) string) wire.TaskRow {
 	id := t.ID(c)
 	r := wire.TaskRow{
-		TaskID: bytes.Clone(id[:]), Name: t.Template.Name, Method: t.Template.Kind == frame.KindMethod, State: t.state(), Attempt: int(t.Tries), Resources: t.Template.Resources,
+		TaskID: bytes.Clone(id[:]), Name: t.Template.Name, Method: t.Template.Kind == frame.KindMethod, State: t.state(), Attempt: int(t.Tries), Resources: t.Template.Resources, GroupID: t.Template.GroupID(),
 	}
 	if t.actor != nil {
 		r.ActorID = bytes.Clone(t.actor.ID[:])

@@ -71,10 +71,13 @@ func (x *Endings[C]) Add(first uint64, t *Template[C], actor *ids.Actor, tries i
 
 // latest returns the rows of a census for the tasks that ended last, the latest one first.
 func (x *Endings[C]) latest(limit int, task func(first uint64) ids.Task) (rows []wire.TaskRow) {
-	for i := uint64(0); i < min(x.n, keptEnds, uint64(limit)); i++ {
+	for i := uint64(0); i < min(x.n, keptEnds) && len(rows) < limit; i++ {
 		e := &x.ring[(x.n-1-i)%keptEnds]
+		if e.tmpl.Hidden {
+			continue
+		}
 		id := task(e.first)
-		r := wire.TaskRow{TaskID: id[:], Name: e.tmpl.Name, Method: e.tmpl.Kind == frame.KindMethod, State: wire.TaskFinished, Attempt: int(e.tries), Resources: e.tmpl.Resources}
+		r := wire.TaskRow{TaskID: id[:], Name: e.tmpl.Name, Method: e.tmpl.Kind == frame.KindMethod, State: wire.TaskFinished, Attempt: int(e.tries), Resources: e.tmpl.Resources, GroupID: e.tmpl.GroupID()}
 		if e.failed {
 			r.State = wire.TaskFailed
 			if e.why != nil {
@@ -99,7 +102,7 @@ func (x *Table[C]) AddEnded(t *wire.ProcessCensus, limit int, task func(first ui
 		by[key] = &z
 	}
 	for _, m := range x.AllTemplates() {
-		if m.finished+m.failed > 0 {
+		if m.finished+m.failed > 0 && !m.Hidden {
 			count(by, m, false)
 		}
 	}
@@ -111,7 +114,7 @@ func (x *Table[C]) AddEnded(t *wire.ProcessCensus, limit int, task func(first ui
 
 // retire keeps what a template counted.
 func (x *Endings[C]) retire(t *Template[C]) {
-	if t.finished+t.failed == 0 {
+	if t.finished+t.failed == 0 || t.Hidden {
 		return
 	}
 	if x.Retired == nil {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/eagleray/eagleray/core/internal/frame"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // Template is what the calls of one function with one set of options share.
@@ -28,6 +29,7 @@ type Template[C any] struct {
 	Flow       frame.Flow     // of a generator
 	Group      string         // concurrency group in which a method runs, empty for the default one
 	Unordered  bool           // a call of a method whose arguments are late holds no later call back
+	Hidden     bool           // its tasks are left out of lists of tasks
 
 	ID    int // its number in the table
 	Class *C  // of a function; nil for a method
@@ -105,4 +107,12 @@ func (t *Template[C]) Intern() {
 	t.whole = unique.Make(string(t.Blob))
 	s := t.whole.Value()
 	t.Blob = unsafe.Slice(unsafe.StringData(s), len(s)) // nobody writes to it
+}
+
+// GroupID returns the id of the placement group in which its tasks run, nil for none.
+func (t *Template[C]) GroupID() []byte {
+	if id, in := strategy.GroupOf(t.Strategy); in {
+		return id[:]
+	}
+	return nil
 }

@@ -108,6 +108,7 @@ type TaskRow struct {
 	LeaseID   uint64 // the lease to which the task was sent
 	Code      string // why a task has failed: a code of package fault, "raised" for an exception; an older node says nothing
 	Error     string // what went wrong, at most MaxTaskError bytes
+	GroupID   []byte // the placement group in which it runs; empty: none
 }
 
 const (
@@ -173,6 +174,7 @@ type GroupRow struct {
 	Bundles               []GroupBundle
 	Nodes                 []string // the id of each bundle's node in hex, "" for a bundle without one
 	CreatedMs, PlacedMs   int64
+	Infeasible            string // why its bundles can never be placed
 }
 
 // JobRow is one driver's run.

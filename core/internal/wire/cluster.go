@@ -64,14 +64,14 @@ type NodeInfo struct {
 
 	Unreachable bool   // nothing was heard of it for some seconds; nothing new is placed there
 	Reason      string // why it is dead
+	StartedMs   int64
+	EndedMs     int64
 
 	// Of a node that gets no new work and leaves, or has left for that reason.
 	DrainReason     string // empty: it is not drained
 	DrainMessage    string
 	DrainDeadlineMs int64 // 0: there is none
-
-	StartedMs int64 // 0 of an older head
-	EndedMs   int64
+	DrainAtMs       int64 // when that was asked for
 }
 
 // DrainNode asks that a node gets no new work and leaves the cluster.

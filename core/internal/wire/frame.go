@@ -9,7 +9,7 @@ import (
 
 // Version of the protocol. Processes of one session share a build, so a
 // different version is refused. In a cluster, work stays on nodes whose processes have the version of its driver's node.
-var Version = 9 + len(ahead)
+var Version = 10 + len(ahead)
 
 // ahead is empty. Tests of upgrades link a second build with one letter here, which is then one version ahead of these sources.
 var ahead string

@@ -44,6 +44,7 @@ _UNKNOWN: dict[str, Any] = {
     "shared_limit": 0,
     "groups": {},
     "unordered": False,
+    "hidden": False,
 }
 
 
@@ -83,6 +84,7 @@ class ActorKind:
         "class_name",
         "foreign",
         "groups",
+        "hidden",
         "meta",
         "methods",
         "pending_limit",
@@ -100,6 +102,7 @@ class ActorKind:
         self.shared_limit: int = found["shared_limit"]
         self.groups: dict[str, int] = found["groups"]
         self.unordered: bool = found.get("unordered", False)  # programs of an older release do not say it
+        self.hidden: bool = found.get("hidden", False)
         generators = frozenset(found["generators"])
         self.methods: dict[str, MethodKind] = {
             name: MethodKind(name, options, params, name in generators)
@@ -130,6 +133,8 @@ class ActorKind:
             }
             if options.get(GROUP):
                 made["group"] = options[GROUP]
+            if options.get("enable_task_events", not self.hidden) is False:
+                made["hidden"] = True
             if self.unordered:
                 made["unordered"] = True
             if isinstance(classes, bytes):
@@ -140,7 +145,7 @@ class ActorKind:
 
 
 #: The options of an actor that its handles have to know.
-_Described = tuple[int, int, int, tuple[tuple[str, int], ...], bool]
+_Described = tuple[int, int, int, tuple[tuple[str, int], ...], bool, bool]
 
 #: The kinds that are in use. Kinds without any handle stay for a while.
 _kinds: weakref.WeakValueDictionary[bytes, ActorKind] = weakref.WeakValueDictionary()
@@ -193,6 +198,7 @@ def describe(
     groups: Mapping[str, int] | None = None,
     *,
     unordered: bool = False,
+    hidden: bool = False,
 ) -> bytes:
     """Returns the metadata for handles to actors of a class.
 
@@ -200,7 +206,7 @@ def describe(
         TypeError, ValueError: a method is in a concurrency group that is not among ``groups``.
     """
     groups = groups or {}
-    described = (pending_limit, task_retries, shared_limit, tuple(groups.items()), unordered)
+    described = (pending_limit, task_retries, shared_limit, tuple(groups.items()), unordered, hidden)
     known = _descriptions.get(cls)
     if known is not None and known[0] == described:
         return known[1]
@@ -226,16 +232,17 @@ def describe(
         "shared_limit": shared_limit,
         "groups": dict(groups),
         "unordered": unordered,
+        "hidden": hidden,
     }
     packed = pack(found)
     _descriptions[cls] = (described, packed)
     return packed
 
 
-def describe_unknown(class_name: str, pending_limit: int, task_retries: int, *, unordered: bool) -> bytes:
+def describe_unknown(class_name: str, pending_limit: int, task_retries: int, *, unordered: bool, hidden: bool) -> bytes:
     """Returns the metadata for handles to an actor whose methods only its own program knows."""
-    known = {"name": class_name, "pending": pending_limit, "retries": task_retries, "any": True, "unordered": unordered}
-    return pack({**_UNKNOWN, **known})
+    known = {"name": class_name, "pending": pending_limit, "retries": task_retries, "any": True}
+    return pack({**_UNKNOWN, **known, "unordered": unordered, "hidden": hidden})
 
 
 def constructor_shape(cls: type) -> CallShape:

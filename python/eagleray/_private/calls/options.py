@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eagleray._private import driver_log, suggestions
+from eagleray._private import suggestions
 from eagleray._private.calls import environments, fallback, flow, labels, placement, retrying
 from eagleray._private.calls.option_types import ACTOR, NUMBER, RESOURCES, TASK, Check, Option, both, check_type
 from eagleray._private.calls.resources import ON_LEAK
@@ -120,18 +120,6 @@ def _no_transport(name: str, value: Any) -> None:
         )
 
 
-_told_of_events = False
-
-
-def _events(name: str, value: Any) -> None:
-    global _told_of_events
-    if value is False and not _told_of_events:
-        _told_of_events = True
-        driver_log.warning(
-            f"{name}=False has no effect: no task events are recorded; lists of tasks come from the processes."
-        )
-
-
 def _task(*types: type, check: Check | None = None, decorator_only: bool = False) -> Option:
     return Option(frozenset({TASK}), types, check, decorator_only)
 
@@ -155,7 +143,7 @@ TABLE: dict[str, Option] = {
     "placement_group_bundle_index": both(int),
     "placement_group_capture_child_tasks": both(bool),
     "object_store_memory": both(int, check=_unsupported),
-    "enable_task_events": both(bool, check=_events),
+    "enable_task_events": both(bool),
     "label_selector": both(dict, check=labels.check_selector),
     "fallback": both(list, tuple, check=fallback.check_list),
     "fallback_after": both(*NUMBER, check=fallback.check_after),

@@ -14,7 +14,7 @@ import msgpack
 from eagleray._private.calls.labels import selector_of
 from eagleray._private.hot_error import HotError
 from eagleray._private.messages import pack
-from eagleray._private.session import group_table, node
+from eagleray._private.session import cluster_events, group_table, node
 from eagleray._private.state import UNIT, process
 from eagleray.util.state.exception import RayStateApiException, ServerUnavailable
 
@@ -179,6 +179,7 @@ class Census:
             "worker_pid": where["Pid"] if where is not None else None,
             "language": "PYTHON",
             "required_resources": _amounts(task["Resources"]),
+            "placement_group_id": _hex(task["GroupID"]),
             "start_time_ms": started,
             "call_site": task["Site"] or None,
             "error_type": _error_type(task),
@@ -258,6 +259,10 @@ class Census:
             for row in self.raw["Nodes"] or ()
         ]
 
+    def cluster_events(self) -> list[dict[str, Any]]:
+        """Returns the rows of ``ClusterEventState``."""
+        return cluster_events.of_nodes(self.raw["Nodes"] or [])
+
     def placement_groups(self) -> list[dict[str, Any]]:
         """Returns the rows of ``PlacementGroupState``."""
         return [
@@ -275,6 +280,7 @@ class Census:
                     "nodes": row["Nodes"],
                     "created_ms": row["CreatedMs"],
                     "placed_ms": row["PlacedMs"],
+                    "infeasible": row["Infeasible"],
                 }
             )
             for row in self.raw["Groups"] or ()

@@ -60,7 +60,9 @@ def parser() -> argparse.ArgumentParser:
     memory.add_argument("--num-entries", "--n", type=positive, metavar="N", help="rows of each group")
     memory.set_defaults(run=_memory)
 
-    lists = commands.add_parser("list", help="list actors, jobs, nodes, objects, placement groups, tasks or workers")
+    lists = commands.add_parser(
+        "list", help="list actors, events of the cluster, jobs, nodes, objects, placement groups, tasks or workers"
+    )
     lists.add_argument("resource", choices=sorted(_SCHEMAS))
     lists.add_argument("--format", choices=["default", "table", "json", "yaml"], default="default")
     lists.add_argument(

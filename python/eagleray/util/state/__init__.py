@@ -9,6 +9,7 @@ from eagleray.util.state.api import (
     get_task,
     get_worker,
     list_actors,
+    list_cluster_events,
     list_jobs,
     list_nodes,
     list_objects,
@@ -21,7 +22,7 @@ from eagleray.util.state.api import (
 )
 from eagleray.util.state.client import StateApiClient
 from eagleray.util.state.logs import get_log, list_logs
-from eagleray.util.state.unrecorded import list_cluster_events, list_runtime_envs
+from eagleray.util.state.unrecorded import list_runtime_envs
 
 __all__ = [
     "StateApiClient",

@@ -21,6 +21,7 @@ from eagleray.util.state.common import (
     ActorState,
     ActorSummaries,
     ActorSummaryPerClass,
+    ClusterEventState,
     Filter,
     JobState,
     NodeState,
@@ -117,6 +118,11 @@ def _nodes(address: str | None, timeout: float) -> Answer:
     return Answer(rows, len(rows))
 
 
+def _cluster_events(address: str | None, timeout: float) -> Answer:
+    rows = census.take(address, timeout, head=True).cluster_events()
+    return Answer(rows, len(rows))
+
+
 def _placement_groups(address: str | None, timeout: float) -> Answer:
     rows = census.take(address, timeout, head=True).placement_groups()
     return Answer(rows, len(rows))
@@ -125,6 +131,7 @@ def _placement_groups(address: str | None, timeout: float) -> Answer:
 #: How the records of each kind are got.
 SOURCES: dict[type[StateSchema], tuple[str, Callable[[str | None, float], Answer]]] = {
     ActorState: ("actors", _actors),
+    ClusterEventState: ("cluster-events", _cluster_events),
     JobState: ("jobs", _jobs),
     NodeState: ("nodes", _nodes),
     ObjectState: ("objects", _objects),
@@ -246,6 +253,7 @@ def _lister(schema: type[S]) -> Callable[..., list[S]]:
 
 
 list_actors: Callable[..., list[ActorState]] = _lister(ActorState)
+list_cluster_events: Callable[..., list[ClusterEventState]] = _lister(ClusterEventState)
 list_jobs: Callable[..., list[JobState]] = _lister(JobState)
 list_nodes: Callable[..., list[NodeState]] = _lister(NodeState)
 list_objects: Callable[..., list[ObjectState]] = _lister(ObjectState)

@@ -8,6 +8,7 @@ from eagleray.util.state import api
 from eagleray.util.state.common import (
     MAX_LIMIT,
     ActorState,
+    ClusterEventState,
     GetApiOptions,
     JobState,
     ListApiOptions,
@@ -26,6 +27,7 @@ from eagleray.util.state.unrecorded import refuse
 
 _SCHEMAS: dict[StateResource, type[StateSchema]] = {
     StateResource.ACTORS: ActorState,
+    StateResource.CLUSTER_EVENTS: ClusterEventState,
     StateResource.JOBS: JobState,
     StateResource.NODES: NodeState,
     StateResource.OBJECTS: ObjectState,

@@ -150,6 +150,20 @@ class NodeState(StateSchema):
 
 
 @dataclass
+class ClusterEventState(StateSchema):
+    """Something that has happened to a node of the cluster: it has joined, is drained or is dead."""
+
+    key: ClassVar[str] = "event_id"
+
+    severity: str = column()  # INFO, WARNING, ERROR
+    time: str = column(filterable=False)  # in seconds since 1970
+    source_type: str = column()
+    message: str = column(filterable=False)
+    event_id: str = column()
+    custom_fields: dict[str, Any] | None = column(filterable=False, detail=True)
+
+
+@dataclass
 class JobState(StateSchema):
     """A submitted job, or a driver that nobody has submitted.
 

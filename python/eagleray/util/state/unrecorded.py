@@ -11,10 +11,6 @@ _WHY = {
         "runtime environments are not recorded, so they cannot be listed: get_runtime_context().runtime_env is that of "
         "a task"
     ),
-    "cluster_events": (
-        "events of the cluster are not recorded, so they cannot be listed: list_nodes() and list_actors() say what has "
-        "ended and why, and the logs of head and nodes have the rest"
-    ),
 }
 
 
@@ -42,20 +38,3 @@ def list_runtime_envs(
         RayStateApiException: always.
     """
     refuse("runtime_envs")
-
-
-def list_cluster_events(
-    address: str | None = None,
-    filters: list[tuple[str, str, Any]] | None = None,
-    limit: int = 100,
-    timeout: float = 30,
-    detail: bool = False,
-    raise_on_missing_output: bool = True,
-    _explain: bool = False,
-) -> list[Any]:
-    """Always raises: events of the cluster are not recorded.
-
-    Raises:
-        RayStateApiException: always.
-    """
-    refuse("cluster_events")
