@@ -110,7 +110,7 @@ def test_work_that_fails_does_so_when_its_node_has_no_room(nodes: list[str], nam
 
 def test_a_lone_node_fails_and_waits_too() -> None:
     eagleray.shutdown()
-    eagleray.init(num_cpus=1)
+    eagleray.init(address="local", num_cpus=1)
     node = eagleray.get_runtime_context().get_node_id()
     (holder,) = fill(node, 1)
     now = Affinity(node, False, _fail_on_unavailable=True)

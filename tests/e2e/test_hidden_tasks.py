@@ -16,7 +16,7 @@ from pace import until
 @pytest.fixture(scope="module", autouse=True)
 def session() -> None:
     ray.shutdown()
-    ray.init(num_cpus=2)
+    ray.init(address="local", num_cpus=2)
 
 
 @ray.remote(num_cpus=0)

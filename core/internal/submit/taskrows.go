@@ -53,7 +53,7 @@ func (c *Submitter) AddSource(h *wire.Held, o *refs.Object) {
 
 // AddTasks adds the tasks without an answer to a census. Site says where a result's reference was made; mu held.
 func (c *Submitter) AddTasks(t *wire.ProcessCensus, limit int, site func(*refs.Object) string) {
-	t.Open = c.Open
+	t.Open = c.Open - c.HiddenOpen()
 	seen := map[*Task]bool{}
 	add := func(x *Task) bool {
 		if len(t.Tasks) >= limit {

@@ -117,6 +117,16 @@ func (x *Table[C]) AllTemplates() []*Template[C] {
 	return slices.DeleteFunc(slices.Clone(x.Templates), func(t *Template[C]) bool { return t == nil })
 }
 
+// HiddenOpen is how many tasks without an answer are left out of lists.
+func (x *Table[C]) HiddenOpen() (n int) {
+	for _, t := range x.Templates {
+		if t != nil && t.Hidden {
+			n += t.Open
+		}
+	}
+	return n
+}
+
 // ForgetFunction notes that the program cannot call a function any more. It reports whether
 // tasks of the function have no answer yet.
 func (x *Table[C]) ForgetFunction(fid []byte) (open bool) {

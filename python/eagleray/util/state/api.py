@@ -141,6 +141,10 @@ SOURCES: dict[type[StateSchema], tuple[str, Callable[[str | None, float], Answer
 }
 
 
+#: The kinds whose records come in an order of their own: unfinished tasks first, events by their time.
+_IN_ORDER = (ClusterEventState, TaskState)
+
+
 def query(
     schema: type[S],
     address: str | None = None,
@@ -157,7 +161,7 @@ def query(
     answer = source(address, timeout)
     answer.check(what, raise_on_missing_output)
     rows = [row for row in answer.rows if all(_matches(row, *item) for item in checked)]
-    if schema is not TaskState:  # those come in order: unfinished ones first
+    if schema not in _IN_ORDER:
         rows.sort(key=lambda row: str(row[schema.key]))
     if len(rows) > limit:
         warnings.warn(f"only {limit} of {len(rows)} {what} are returned: use a filter or a higher limit", stacklevel=3)
