@@ -42,7 +42,7 @@ _NEVER = frozenset(
 _NEEDED = {
     **{"colorama": "colorama", "filelock": "filelock", "fsspec": "fsspec", "google.protobuf": "protobuf"},
     **{"numpy": "numpy", "packaging": "packaging", "pandas": "pandas", "psutil": "psutil", "pyarrow": "pyarrow"},
-    **{"requests": "requests", "yaml": "pyyaml"},
+    **{"requests": "requests", "typing_extensions": "typing_extensions", "yaml": "pyyaml"},
 }
 #: Modules of Ray that are replaced for the libraries → the file below ``shims`` that takes their place.
 _REPLACED = {"ray.util.rpdb": "debugger.py"}
