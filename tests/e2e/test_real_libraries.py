@@ -6,14 +6,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pydantic
 import pytest
 from eagleray._private import worker
+from eagleray.job_submission import JobDetails
 
 RUN = Path(__file__).parents[1] / "compat" / "real" / "run.py"
 
 
 def test_the_class_that_ray_ease_looks_for_is_that_of_contexts() -> None:
     assert worker.BaseContext is worker.RayContext
+
+
+def test_models_of_pydantic_have_fields_that_are_job_details() -> None:
+    class Run(pydantic.BaseModel):
+        job: JobDetails | None = None
+
+    made = Run(job=JobDetails(type="SUBMISSION", status="PENDING", entrypoint="x", metadata={"a": "b"}))
+    assert made.model_dump()["job"]["metadata"] == {"a": "b"} and Run().job is None
 
 
 def test_a_library_without_a_program_is_an_error_that_names_those_that_have_one() -> None:

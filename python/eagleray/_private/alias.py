@@ -82,6 +82,8 @@ class _Finder(MetaPathFinder, Loader):
             return None
         if finder.in_library(fullname.rpartition(".")[0]):
             return None  # Python finds it in its package's folder
+        if fullname == finder.MESSAGES and finder.number_found():
+            return finder.find(fullname, importing=True)
         try:
             real = importlib.util.find_spec(_REAL + fullname[len(NAME) :])
         except ModuleNotFoundError:  # the package that the name says is not there

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
+
+#: The class of job details has a method ``dict``, so that libraries that evaluate its annotations find that.
+_Texts: TypeAlias = dict[str, str]
+_Fields: TypeAlias = dict[str, Any]
 
 #: The key of a submission's id in the metadata of its driver.
 SUBMISSION_KEY = "job_submission_id"
@@ -172,8 +176,8 @@ class JobDetails:
     error_type: str | None = None
     start_time: int | None = None
     end_time: int | None = None
-    metadata: dict[str, str] | None = None
-    runtime_env: dict[str, Any] | None = None
+    metadata: _Texts | None = None
+    runtime_env: _Fields | None = None
     driver_agent_http_address: str | None = None
     driver_node_id: str | None = None
     driver_exit_code: int | None = None

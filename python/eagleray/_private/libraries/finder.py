@@ -42,8 +42,11 @@ _NEVER = frozenset(
 _NEEDED = {
     **{"colorama": "colorama", "filelock": "filelock", "fsspec": "fsspec", "google.protobuf": "protobuf"},
     **{"numpy": "numpy", "packaging": "packaging", "pandas": "pandas", "psutil": "psutil", "pyarrow": "pyarrow"},
-    **{"requests": "requests", "yaml": "pyyaml"},
+    **{"requests": "requests", "typing_extensions": "typing_extensions", "yaml": "pyyaml"},
 }
+#: The package with the messages of Protocol Buffers: eagleray's has the enumerations only, which are enough without
+#: the libraries.
+MESSAGES = "ray.core"
 #: Modules of Ray that are replaced for the libraries → the file below ``shims`` that takes their place.
 _REPLACED = {"ray.util.rpdb": "debugger.py"}
 
@@ -156,6 +159,8 @@ def _activate() -> None:
     _active = True
     try:
         importlib.import_module(_ALIAS).install()  # the libraries' own imports say ray
+        for name in [name for name in sys.modules if f"{name}.".startswith(f"{MESSAGES}.")]:
+            del sys.modules[name]
         sys.meta_path.insert(0, Twins())
         importlib.import_module(_SHIMS)
     except BaseException:

@@ -17,7 +17,9 @@ _MODULES = (
     "_common.constants",
     "_common.network_utils",
     "_common.utils",
+    "_private.auto_init_hook",
     "_private.ray_constants",
+    "_private.ray_logging",
     "_private.utils",
 )
 
@@ -59,7 +61,8 @@ class _Filled:
         if self._theirs is None:
             root = finder.root()
             assert root is not None
-            path = os.path.join(root, cache.INNER, "ray", *self._name.split(".")) + ".py"
+            path = os.path.join(root, cache.INNER, "ray", *self._name.split("."))
+            path = os.path.join(path, "__init__.py") if os.path.isdir(path) else path + ".py"
             spec = importlib.util.spec_from_file_location(f"ray.{self._name}", path)
             assert spec is not None and spec.loader is not None
             self._theirs = importlib.util.module_from_spec(spec)  # before its file runs: modules import each other
