@@ -21,7 +21,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots docs wheel gen fuzz sim histories robust soak mutants real clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots docs wheel trywheels gen fuzz sim histories robust soak mutants real clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +52,7 @@ asan: ## the C of kernels under the address sanitizer
 	ASAN_OPTIONS=detect_leaks=0 go test -asan ./kernels/...
 
 # The tests of a file share sessions, so they run in one process. Those with the mark alone run when all others have ended.
-pytest: dev build/ahead/.ready $(VENV)/.examples ## the Python tests, those of JOBS (3) files at a time
+pytest: dev build/ahead/.ready build/ray-libs/.ready $(VENV)/.examples ## the Python tests, those of JOBS (3) files at a time
 	$(PY) -m pytest -n $(JOBS) --dist loadfile -m 'not alone' $(PYTESTS)
 	$(PY) -m pytest -m alone $(PYTESTS)
 
@@ -82,7 +82,7 @@ compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minute
 	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 
 LIBRARIES ?=
-real: dev ## run small programs of libraries that use Ray under Eagle Ray and under Ray; LIBRARIES= chooses
+real: dev build/ray-libs/.ready ## run small programs of libraries that use Ray under Eagle Ray and under Ray; LIBRARIES= chooses
 	$(PY) tests/compat/real/run.py $(LIBRARIES)
 
 BENCH ?= --quick
@@ -114,6 +114,10 @@ wheel: $(VENV)/.tools ## wheels in dist/: manylinux, one for each of PYTHONS tha
 	done
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/eagleray-*.whl
 	$(PY) -m pip wheel -q --no-deps --wheel-dir dist python/ray_compat
+
+VERSIONS ?=
+trywheels: $(VENV)/.tools ## install the wheels of dist/ in virtual environments of their versions and run a program of 70 checks; VERSIONS= chooses
+	$(PY) tests/wheels/run.py $(VERSIONS)
 
 docs: dev $(DOCS)/.ready ## the site of the documentation in build/docs: the pages, the Python and the Go reference; broken links fail; Python 3.11.5 or later
 	rm -rf build/docs build/reference
@@ -208,6 +212,10 @@ build/planted/.ready: $(VENV)/.native $(shell find python/eagleray -name '*.py')
 
 build/ahead/.ready: $(VENV)/.native $(shell find python/eagleray -name '*.py')
 	$(PY) setup.py -q build_ahead
+	@touch $@
+
+build/ray-libs/.ready: $(VENV)/.native python/eagleray/_private/libraries/releases.py
+	EAGLERAY_RAY_LIBS=$(CURDIR)/build/ray-libs $(VENV)/bin/eagleray ray-libs install
 	@touch $@
 
 $(VENV)/.examples: $(VENV)/.tools examples/requirements.txt

@@ -105,7 +105,7 @@ func (m *Machine) register(a record.Actor) Result {
 	a.Ordinal = m.index
 	a.State = record.ActorPending
 	a.Incarnation = record.FirstIncarnation
-	a.NumRestarts, a.Released, a.Cause = 0, false, record.Cause{}
+	a.NumRestarts, a.Preempted, a.Released, a.Cause = 0, 0, false, record.Cause{}
 	a.Node, a.Worker, a.Address, a.Pid = ids.Node{}, ids.Worker{}, "", 0
 	a.StartedMs, a.EndedMs, a.LateRefs, a.Previous, a.Fence = 0, 0, false, record.Instance{}, record.Instance{}
 	m.putActor(&a)
@@ -184,6 +184,9 @@ func (b *ActorRestarting) apply(m *Machine) Result {
 	}
 	next.Incarnation++
 	next.NumRestarts++
+	if n := m.nodes[a.Node]; b.Cause.Reason == record.NodeDied && n != nil && n.Preempted() {
+		next.Preempted++
+	}
 	next.Cause = b.Cause
 	m.putActor(&next)
 	return Result{}

@@ -131,6 +131,11 @@ func (x Changes) NodeNumber(ctx context.Context, id ids.Node) (uint32, error) {
 	return r.Number, err
 }
 
+// DrainNode says that a node gets no new work and leaves.
+func (x Changes) DrainNode(ctx context.Context, id ids.Node, d record.Drain) error {
+	return x.do(ctx, &NodeDrain{id, d})
+}
+
 // NodeDead declares a node dead.
 func (x Changes) NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error {
 	return x.do(ctx, &NodeDead{ID: id, Reason: reason, AtMs: atMs})

@@ -14,6 +14,7 @@ const (
 	KindRegisterNode    Kind = 1
 	KindNodeDead        Kind = 2
 	KindNodeNumber      Kind = 3
+	KindNodeDrain       Kind = 4
 	KindJobStart        Kind = 10
 	KindJobEnd          Kind = 11
 	KindRegisterActor   Kind = 20
@@ -89,6 +90,12 @@ type NodeDead struct {
 // node gives it another number, and the first one is never used.
 type NodeNumber struct {
 	ID ids.Node `msgpack:"id"`
+}
+
+// NodeDrain says that a node gets no new work and leaves. A later one replaces the one before; a node that is dead stays so, and that is no error.
+type NodeDrain struct {
+	ID    ids.Node     `msgpack:"id"`
+	Drain record.Drain `msgpack:"drain"`
 }
 
 // JobStart gives a job the next number: Result.Job. A driver starts one job. A second JobStart of the same driver is a
@@ -218,6 +225,8 @@ func newBody(k Kind) Body {
 		return &NodeDead{}
 	case KindNodeNumber:
 		return &NodeNumber{}
+	case KindNodeDrain:
+		return &NodeDrain{}
 	case KindJobStart:
 		return &JobStart{}
 	case KindJobEnd:

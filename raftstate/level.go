@@ -17,10 +17,11 @@ import (
 //	2  the keys of Go programs (KeyWrite, KeyLeaseGrant, KeyLeaseEnd, KeyReign) and Mark
 //	3  large values as files of the heads (CodeBlob, ActorBlobs, KVBlob)
 //	4  placement groups (GroupCreate, GroupPlaced, GroupRemove)
+//	5  nodes that are drained (NodeDrain)
 //
 // A build with a new command raises Level, and names the command in levelOf; one with a new layout of snapshots, or a new version of one of their records, names it in
 // imageLayouts. A level is never used again. Nothing sets Level while a program runs.
-var Level = 4 + len(ahead)
+var Level = 5 + len(ahead)
 
 // ahead is empty. Tests of upgrades link a second build with one letter here, which is then one level ahead of these sources.
 var ahead string
@@ -74,6 +75,8 @@ func levelOf(k Kind) int {
 		return 3
 	case KindGroupCreate, KindGroupPlaced, KindGroupRemove:
 		return 4
+	case KindNodeDrain:
+		return 5
 	}
 	return 1
 }

@@ -56,6 +56,7 @@ func TestLevel_KindsOfEachLevel_AreTheseForEver(t *testing.T) {
 		2: "60 61 62 63 70",
 		3: "28 29 42",
 		4: "30 31 32",
+		5: "4",
 	}
 	got := map[int]string{}
 	for k := Kind(0); k < 1<<12; k++ {

@@ -67,7 +67,7 @@ func TestMachine_ActorsLife_WholeRecord(t *testing.T) {
 	}
 	apply(&RegisterActor{Actor: full()}, Done, true)
 	want.Ordinal, want.State, want.Incarnation = 11, record.ActorPending, record.FirstIncarnation
-	want.NumRestarts, want.Released, want.Cause = 0, false, record.Cause{}
+	want.NumRestarts, want.Preempted, want.Released, want.Cause = 0, 0, false, record.Cause{}
 	want.Node, want.Worker, want.Address, want.Pid = ids.Node{}, ids.Worker{}, "", 0
 	want.StartedMs, want.EndedMs, want.LateRefs, want.Previous = 0, 0, false, record.Instance{}
 	want.Fence = record.Instance{}

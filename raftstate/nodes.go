@@ -24,14 +24,32 @@ func (b *RegisterNode) check() error {
 
 func (b *RegisterNode) apply(m *Machine) Result {
 	n := b.Node
-	n.Ordinal = m.index
+	n.Ordinal, n.Drain = m.index, nil
 	if old := m.nodes[n.ID]; old != nil {
 		if old.State == record.NodeDead {
 			return Result{Outcome: NodeGone}
 		}
-		n.Ordinal = old.Ordinal
+		n.Ordinal, n.Drain = old.Ordinal, old.Drain
 	}
 	n.State, n.Reason, n.EndedMs, n.Unreachable, n.Gone, n.Wire = record.NodeAlive, "", 0, false, false, 0
+	m.putNode(&n)
+	return Result{}
+}
+
+func (b *NodeDrain) kind() Kind      { return KindNodeDrain }
+func (b *NodeDrain) subject() string { return "drain of node " + b.ID.String() }
+func (b *NodeDrain) check() error    { return b.Drain.Check() }
+
+func (b *NodeDrain) apply(m *Machine) Result {
+	old := m.nodes[b.ID]
+	switch {
+	case old == nil:
+		return Result{Outcome: NotFound}
+	case old.State == record.NodeDead:
+		return Result{}
+	}
+	n, d := *old, b.Drain
+	n.Drain = &d
 	m.putNode(&n)
 	return Result{}
 }
@@ -72,6 +90,9 @@ func (b *NodeDead) apply(m *Machine) Result {
 	}
 	n := *old
 	n.State, n.Reason, n.EndedMs, n.Gone = record.NodeDead, b.Reason, b.AtMs, b.Gone
+	if n.Drain != nil && b.Reason != "" {
+		n.Reason = n.Drain.String() + " (" + b.Reason + ")"
+	}
 	m.putNode(&n)
 	m.classes.DropFrom(n.ID)
 	m.groupsLoseNode(n.ID)

@@ -56,6 +56,9 @@ func randomBody(r *rand.Rand) Body {
 		}
 		return &RegisterNode{record.Node{ID: node, Name: ns, Address: key, Resources: resources, Number: uint32(r.IntN(3)), Links: [][]string{nil, {key}}[r.IntN(2)], Labels: map[string]string{"l": key, "m": ns, "n": key}}}
 	case 9:
+		if r.IntN(3) == 0 {
+			return &NodeDrain{node, record.Drain{Reason: []record.DrainReason{record.DrainIdle, record.DrainPreemption}[r.IntN(2)], Message: key, AtMs: at, DeadlineMs: at + 1}}
+		}
 		return &NodeDead{node, key, at, r.IntN(2) == 0}
 	case 10:
 		return &JobStart{record.Job{Namespace: ns, Entrypoint: key, Driver: ids.Owner{byte(r.IntN(4))}, Metadata: map[string]string{"l": key, "m": ns, "n": key}}}

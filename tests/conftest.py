@@ -37,6 +37,8 @@ def own_folder() -> str | None:
     return folder
 
 
+#: No test uses the libraries of Ray's that the user has installed: what is missing is an error in all of them.
+os.environ["EAGLERAY_RAY_LIBS"] = os.path.join(tempfile.gettempdir(), "eagleray-no-libraries")
 heed_signals()
 folder_of_sessions = own_folder()
 

@@ -6,6 +6,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/client"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -145,6 +146,12 @@ var methods = map[string]func(*caller, *args) (any, error){
 		err := k.call(wire.TActorResolve, wire.ActorResolve{ActorID: a.ActorID}, &s)
 		return map[string]any{"state": s.State, "incarnation": s.Incarnation, "pid": s.Pid, "node_id": s.NodeID, "message": s.Message, "cause": s.Cause}, err
 	},
+	"actor_known": func(k *caller, a *args) (any, error) {
+		if len(a.ActorID) != len(ids.Actor{}) {
+			return nil, fault.New(fault.BadRequest, "actor_known: the id of an actor has %d bytes, not %d", len(ids.Actor{}), len(a.ActorID))
+		}
+		return k.c.ActorState(ids.Actor(a.ActorID)), nil
+	},
 	"obj_stats": func(k *caller, _ *args) (any, error) {
 		var s wire.ObjStats
 		err := k.call(wire.TObjStats, nil, &s)
@@ -206,6 +213,9 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 	for j, n := range i.Nodes {
 		nodes[j] = map[string]any{"node_id": n.NodeID, "number": n.Number, "alive": n.Alive, "name": n.Name, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
 			"pid": n.Pid, "resources": n.Resources, "available": n.Available, "labels": n.Labels, "is_head": n.IsHead, "unreachable": n.Unreachable, "reason": n.Reason}
+		if n.DrainReason != "" {
+			nodes[j]["drain"] = map[string]any{"reason": n.DrainReason, "message": n.DrainMessage, "deadline_ms": n.DrainDeadlineMs}
+		}
 	}
 	demands := make([]map[string]any, len(i.Demands))
 	for j, d := range i.Demands {

@@ -64,7 +64,8 @@ type Actor struct {
 	State       ActorState `msgpack:"state"`
 	Incarnation uint64     `msgpack:"inc"`
 	NumRestarts int        `msgpack:"restarts"`
-	Released    bool       `msgpack:"released"` // the last handle went: no restart any more
+	Preempted   int        `msgpack:"preempted"` // how many of them followed the preemption of its node, and do not count towards MaxRestarts
+	Released    bool       `msgpack:"released"`  // the last handle went: no restart any more
 	Node        ids.Node   `msgpack:"node"`
 	Worker      ids.Worker `msgpack:"worker"`
 	Address     string     `msgpack:"addr"`
@@ -127,8 +128,14 @@ func (a *Actor) Brief() *Actor {
 
 // MayRestart reports whether a worker that dies now is replaced.
 func (a *Actor) MayRestart() bool {
-	return a.Live() && !a.Released && (a.MaxRestarts < 0 || a.NumRestarts < a.MaxRestarts)
+	return a.Live() && !a.Released && (a.MaxRestarts < 0 || a.Counted() < a.MaxRestarts)
 }
+
+// Counted is how many restarts count towards MaxRestarts.
+func (a *Actor) Counted() int { return a.NumRestarts - a.Preempted }
+
+// MayMove reports whether an actor whose node was preempted is started again: that costs it no restart.
+func (a *Actor) MayMove() bool { return a.Live() && !a.Released && a.MaxRestarts != 0 }
 
 // Instance names one incarnation of an actor and its worker. While it is being
 // placed only Actor, Incarnation and perhaps Node are set.

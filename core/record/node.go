@@ -42,5 +42,6 @@ type Node struct {
 	State   NodeState `msgpack:"state"`
 	Reason  string    `msgpack:"reason"` // why it is dead
 	EndedMs int64     `msgpack:"ended"`
-	Gone    bool      `msgpack:"gone"` // of a dead node: there is proof that none of its processes runs any more
+	Drain   *Drain    `msgpack:"drain"` // it gets no new work and leaves; nil: it does not. Kept when it is dead
+	Gone    bool      `msgpack:"gone"`  // of a dead node: there is proof that none of its processes runs any more
 }

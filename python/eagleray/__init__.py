@@ -132,6 +132,9 @@ _OLD = {
     "worker": "_private.worker",
 }
 
+#: The library of Ray's that is an attribute although nobody has imported it.
+_LAZY = "data"
+
 __all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604
 
 
@@ -144,6 +147,8 @@ def __getattr__(name: str) -> Any:
     elif name in _OLD:
         value = importlib.import_module(f"eagleray.{_OLD[name]}")
         value = value.logger if name == "logger" else value
+    elif name == _LAZY and _is_installed(f"ray.{name}"):
+        value = importlib.import_module(f"eagleray.{name}")
     else:
         raise _no_attribute(name, sys._getframe(1))
     globals()[name] = value
@@ -157,6 +162,12 @@ hooks.register(
 )
 
 
+def _is_installed(name: str) -> bool:
+    from eagleray._private.libraries import finder
+
+    return finder.can_find(name)
+
+
 def _no_attribute(name: str, frame: FrameType) -> Exception:
     if name.startswith("_"):  # Python itself asks for many of these
         return AttributeError(f"module 'eagleray' has no attribute {name!r}")
@@ -166,17 +177,24 @@ def _no_attribute(name: str, frame: FrameType) -> Exception:
 
 
 class _Missing:
-    """The last finder of modules: says what to do without a part of Ray that is not here."""
+    """The last finder of modules: finds those of Ray's libraries, and says what to do without a part of Ray."""
 
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        # Programs that only ask whether a module exists (importlib.util.find_spec) are to hear no.
-        if name.startswith("eagleray.") and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
-            from eagleray._private import missing
+    def find_spec(name: str, path: object = None, target: object = None) -> Any:
+        if not name.startswith("eagleray."):
+            return None
+        from eagleray._private import missing
+        from eagleray._private.libraries import finder
 
+        # Programs that only ask whether a module exists (importlib.util.find_spec) are to hear yes or no.
+        importing = sys._getframe(2).f_code.co_name == "_find_and_load_unlocked"
+        if finder.find("ray" + name.removeprefix("eagleray"), importing) is not None:
+            return finder.twin(name)
+        if importing:
             found = missing.error(name)
             if found is not None:
                 raise found
+        return None
 
 
 sys.meta_path.append(_Missing)

@@ -9,6 +9,7 @@ from eagleray._private import context, functions
 from eagleray._private.calls import actor_creation, actor_kind, environments, fallback, flow, method_options, placement
 from eagleray._private.calls.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.calls.arguments import encode_args
+from eagleray._private.calls.control import rpc
 from eagleray._private.calls.core import refuse_in_fork
 from eagleray._private.calls.gpu_watch import enforced
 from eagleray._private.calls.option_types import ACTOR
@@ -121,6 +122,10 @@ def stale_handle(class_name: str) -> ActorHandleNotFoundError:
     )
 
 
+#: States of actors by their names.
+_STATES = {"ALIVE": 2, "RESTARTING": 3, "DEAD": 4}
+
+
 class ActorHandle(Generic[T]):
     """Refers to an actor. The actor ends when its last handle is gone, unless it is detached."""
 
@@ -135,6 +140,16 @@ class ActorHandle(Generic[T]):
     @property
     def _actor_id(self) -> ActorID:
         return ActorID(self._er_id)
+
+    def _get_local_state(self) -> int | None:
+        """What this process knows of the actor without asking for it, as Ray's libraries read it.
+
+        Returns:
+            2: it is alive, 3: it restarts, 4: it is dead; None if it is not known to run yet.
+        """
+        if self._er_epoch != process.epoch:
+            return _STATES["DEAD"]
+        return _STATES.get(rpc(process.require(), "actor_known", {"actor_id": self._er_id}))
 
     def __getattr__(self, name: str) -> ActorMethod[..., Any]:
         method = self._er_kind.methods.get(name)

@@ -203,6 +203,37 @@ class ClusterNode:
         self._killed = True
         self._known["raylet"].kill()
 
+    def kill_gcs_server(self) -> None:
+        """Kills the head, as a crash would. The node's warden starts another one, which ``start_gcs_server`` waits for.
+
+        Raises:
+            RuntimeError: this node has no head: only the first one of a cluster has.
+        """
+        head = self._look().get("gcs_server")
+        if head is None:
+            raise RuntimeError(f"{self} has no head: only the first node of a cluster has one")
+        head.kill()
+        head.wait(_STOP_SECONDS)
+
+    def start_gcs_server(self) -> None:
+        """Waits until a head runs that answers; the node's warden starts one after each that has ended.
+
+        Raises:
+            RuntimeError: this node has no head.
+            TimeoutError: none answers in time.
+        """
+        if self._joining is None:
+            raise RuntimeError(f"{self} has no head: only the first node of a cluster has one")
+        end = time.monotonic() + _START_SECONDS
+        while True:
+            runs = self._look()["gcs_server"].poll() is None
+            with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
+                if runs and self.node_id[:8] in self._alive():
+                    return
+            if time.monotonic() > end:
+                raise TimeoutError(f"no head answers {self} after {_START_SECONDS:.0f} s")
+            time.sleep(_POLL_SECONDS)
+
     def _look(self) -> dict[str, NodeProcess]:
         """Returns the node's processes. One that has ended stays, until another one is there in its place."""
         for name, file in _PID_FILES.items():
@@ -429,7 +460,20 @@ class AutoscalingCluster:
         NotImplementedError: always.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, head_resources: Any, worker_node_types: Any, autoscaler_v2: bool = False, **config_kwargs: Any
+    ) -> None:
+        self._refuse()
+
+    def start(self, _system_config: Any = None, override_env: Any = None) -> None:
+        """Raises NotImplementedError."""
+        self._refuse()
+
+    def shutdown(self) -> None:
+        """Raises NotImplementedError."""
+        self._refuse()
+
+    def _refuse(self) -> None:
         raise NotImplementedError(
             "AutoscalingCluster: Eagle Ray has no autoscaler that starts nodes for tests. Add nodes with "
             "Cluster.add_node instead"

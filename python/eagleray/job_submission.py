@@ -34,7 +34,7 @@ class JobSubmissionClient:
         cookies: Sent with each request.
         metadata: Added to the metadata of each job; it comes before what the job itself says.
         headers: Sent with each request. Without an Authorization among them the cluster's token is sent, if this user
-            has it.
+            has it; to a server of this machine also beside an Authorization that is no Bearer, as X-Ray-Authorization.
         verify: Whether the server's certificate is checked, or a file or folder of authorities for that.
 
     Raises:

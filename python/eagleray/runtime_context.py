@@ -26,6 +26,13 @@ class RuntimeContext:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    @property
+    def worker(self) -> Any:
+        """The object ``ray._private.worker.global_worker``, which libraries ask for its ``mode``."""
+        from eagleray._private.outside.worker import global_worker
+
+        return global_worker
+
     def get(self) -> dict[str, Any]:
         """The ids as a dictionary of objects that have ``hex()``."""
         found: dict[str, Any] = {"job_id": self.job_id, "node_id": self.node_id, "namespace": self.namespace}

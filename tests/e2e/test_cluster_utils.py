@@ -114,6 +114,26 @@ def test_processes_of_nodes_are_told_as_by_ray(mark: str, fresh: Any) -> None:
         cluster.shutdown()
 
 
+def test_a_head_that_is_killed_is_there_again(mark: str, fresh: Any) -> None:
+    cluster = Cluster(initialize_head=True, connect=True)
+    try:
+        head, node = cluster.head_node, cluster.add_node(num_cpus=2)
+        assert head is not None
+        before = head.all_processes["gcs_server"][0].process
+        group = eagleray.util.placement_group([{"CPU": 2}])
+        head.kill_gcs_server()
+        assert before.poll() is not None
+        head.start_gcs_server()
+        after = head.all_processes["gcs_server"][0].process
+        assert after.pid != before.pid and after.poll() is None
+        assert eagleray.get(group.ready(), timeout=60) == group
+        for call in (node.kill_gcs_server, node.start_gcs_server):
+            with pytest.raises(RuntimeError, match="only the first node of a cluster has one"):
+                call()
+    finally:
+        cluster.shutdown()
+
+
 def test_a_cluster_without_encryption(mark: str, fresh: Any) -> None:
     cluster = Cluster(initialize_head=True, head_node_args={"insecure": True})
     try:

@@ -20,7 +20,7 @@ PACKAGE = Path(eagleray.__file__).parent
 
 PRIVATE = "eagleray._private"
 #: The packages below ``_private`` from the bottom up.
-FLOORS = ("leaves", "values", "environments", "calls", "session", "worker", "jobs", "tools", "outside")
+FLOORS = ("leaves", "values", "environments", "calls", "session", "worker", "jobs", "tools", "outside", "shims")
 #: Modules that stand beside the packages and belong to one of them: pickles, Ray and the shell know these names.
 STANDS_OUTSIDE = {
     **dict.fromkeys(("refs", "generators", "functions", "task_error"), "values"),

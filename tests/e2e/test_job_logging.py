@@ -46,7 +46,7 @@ def lines(done: Any) -> list[str]:
 def test_json_lines_say_who_wrote_them(script: Any) -> None:
     config = 'ray.LoggingConfig(encoding="JSON", additional_log_standard_attrs=["name"])'
     done = script(PROGRAM.format(config=config), env={**os.environ, "RAY_COLOR_PREFIX": "0"})
-    found = {row["message"]: row for row in (json.loads(line[line.index("{") :]) for line in lines(done))}
+    found = {row["message"]: row for row in map(json.loads, lines(done))}  # nothing stands before or behind them
     assert set(found) == {"inner", "failed", "driver"}
     inner, failed, driver = found["inner"], found["failed"], found["driver"]
     assert (inner["name"], inner["more"], inner["task_name"]) == ("own", 1, "inner")
@@ -61,6 +61,29 @@ def test_text_lines_end_with_the_ids(script: Any) -> None:
     (line,) = lines(done)
     assert " -- failed job_id=" in line or line.rstrip().endswith("-- failed")
     assert "timestamp_ns=" in done.stderr and "driver" not in done.stderr
+
+
+def test_a_variable_chooses_the_encoding_and_a_configuration_comes_before_it(script: Any) -> None:
+    source = """
+        import logging
+        import eagleray as ray
+
+        @ray.remote
+        def f():
+            logging.getLogger("own").warning("logged")
+            print("printed")
+
+        for config in (None, ray.LoggingConfig(encoding="TEXT")):
+            ray.init(num_cpus=1, logging_config=config)
+            ray.get(f.remote())
+            ray.shutdown()
+    """
+    done = script(source, env={**os.environ, "RAY_LOGGING_CONFIG_ENCODING": "JSON"})
+    first, second = (line for line in done.stderr.splitlines() if "logged" in line)
+    assert json.loads(first)["message"] == "logged" and " -- logged job_id=" in second
+    assert done.stdout.splitlines() == ["printed", "printed"]
+    wrong = script(source, env={**os.environ, "RAY_LOGGING_CONFIG_ENCODING": "XML"}, check=False)
+    assert wrong.returncode and "XML" in wrong.stderr.splitlines()[-1]
 
 
 def test_the_next_session_has_its_own_logging(script: Any) -> None:

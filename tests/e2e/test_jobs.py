@@ -343,6 +343,8 @@ def test_clients_are_refused_with_a_wrong_address_or_token(
         monkeypatch.setenv(name, cluster.url)
         assert JobSubmissionClient("http://127.0.0.1:1").get_address() == cluster.url
         monkeypatch.delenv(name)
+    behind = JobSubmissionClient(cluster.url, headers={"Authorization": "Basic of a proxy"})
+    assert behind.get_version() == JobSubmissionClient(cluster.url).get_version()
     with pytest.raises(AuthenticationError, match=r"not the cluster's token.*RAY_AUTH_TOKEN"):
         JobSubmissionClient(cluster.url, headers={"Authorization": "Bearer " + "0" * 64})
     monkeypatch.setenv("EAGLERAY_TOKEN_FILE", "/no/such/file")

@@ -20,7 +20,10 @@ FILES = {
     "_version.py": (PACKAGE / "_version.py").read_text(),
     **{
         f"_private/{name}": (PACKAGE / "_private" / name).read_text()
-        for name in ("alias.py", "alias_metadata.py", "missing.py", "ray_name/__init__.py")
+        for name in (
+            *("alias.py", "alias_metadata.py", "missing.py", "ray_name/__init__.py", "libraries/__init__.py"),
+            *("libraries/finder.py", "libraries/cache.py", "libraries/releases.py"),
+        )
     },
     "exceptions.py": "class TaskError(Exception): pass",
     "util/__init__.py": (PACKAGE / "util" / "__init__.py").read_text(),

@@ -32,7 +32,11 @@ DOCUMENTS = (
     "docs/values.md",
 )
 #: Programs that need something beside them, and the tests that run them.
-ELSEWHERE = {"docs/go-workers.md": "test_go_workers.py", "docs/jobs.md": "test_jobs.py"}
+ELSEWHERE = {
+    "docs/go-workers.md": "test_go_workers.py",
+    "docs/jobs.md": "test_jobs.py",
+    "docs/libraries.md": "test_ray_libraries.py",
+}
 RUN = "from eagleray._private.cli import main; main()"
 BLOCKS = [
     block

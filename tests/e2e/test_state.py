@@ -94,6 +94,17 @@ def test_put(ray: Any) -> None:
     assert (found.place, found.object_size < 100) == ("INLINE", True)
 
 
+def test_what_was_let_go_of_just_now_is_not_listed(ray: Any) -> None:
+    for _ in range(20):
+        inner = ray.put(np.zeros(BIG))
+        outer = ray.put([inner])
+        kept = {inner.hex(): "CAPTURED_IN_OBJECT", outer.hex(): "LOCAL_REFERENCE"}
+        del inner
+        assert {row.object_id: row.reference_type for row in state.list_objects() if row.object_id in kept} == kept
+        del outer
+        assert not kept.keys() & {row.object_id for row in state.list_objects()}
+
+
 def test_borrowed(ray: Any, holder: Any) -> None:
     ref = ray.put([1, 2])
     pid = ray.get(holder.keep.remote([ref]))

@@ -80,6 +80,7 @@ type Actor struct {
 	asking      bool          // the daemon is asked where it is, or a socket to it is being opened
 	forgotten   bool          // its row is gone
 	broken      bool          // the socket to the incarnation broke, and it is not known what became of it
+	over        bool          // the socket to the incarnation broke, and none to a later one was opened
 	conn        uint32        // the number of the socket that broke
 	patience    time.Duration // the delay before the daemon is asked again, see unannounced
 	handles     int           // this process's handles, when there is no token

@@ -81,6 +81,41 @@ func TestSocketOpened_Refused_ItIsAskedWhatBecameOfIt(t *testing.T) {
 	p.wants("it is dead for good")
 }
 
+// What a process knows of an actor is told without a question, but for the next incarnation of one that has ended: calls do not ask for it when there are none.
+func TestState_ItRunsEndsAndRestarts_IsToldWithoutAQuestion(t *testing.T) {
+	p := newProcess(t)
+	a := p.actor()
+	says := func(when, state string) {
+		t.Helper()
+		if got := a.State(); got != state {
+			t.Errorf("%s: it is %q, want %q", when, got, state)
+		}
+	}
+	says("nothing was heard", "")
+	p.wants("nothing was heard")
+	a.Resolve()
+	a.lives(1)
+	a.connects()
+	p.heard()
+	says("it runs", wire.ActorAlive)
+	p.wants("it runs")
+	a.Lost(a.sockets[0])
+	says("the socket broke", wire.ActorRestarting)
+	p.wants("the socket broke", fmtLost(1, a.sockets[0].Conn))
+	p.answer(wire.ActorDeath{State: wire.ActorRestarting})
+	p.heard()
+	says("the incarnation has ended", wire.ActorRestarting)
+	p.wants("the incarnation has ended", "where after 1")
+	says("it is asked for", wire.ActorRestarting)
+	p.wants("it is asked for")
+	a.lives(2)
+	a.connects()
+	p.heard()
+	says("it runs again", wire.ActorAlive)
+	a.Die(fault.New(fault.ActorDied, "killed"), nil)
+	says("it is dead", wire.ActorDead)
+}
+
 // A head that does not answer says nothing about an actor, which may well live: whoever waits
 // for a call is told why, the calls stay, and the head is asked again until it answers.
 func TestActor_HeadDoesNotAnswer_IsAskedAgainAndTheActorStays(t *testing.T) {

@@ -80,6 +80,7 @@ func (a *Actor) resolveLater(pause time.Duration) {
 // SocketOpened notes that the socket to an incarnation is open, or that it cannot be opened. It reports whether calls can be sent.
 func (a *Actor) SocketOpened(x Incarnation, err error) bool {
 	a.asking, a.incarnation = false, x.Number
+	a.over = err != nil
 	if err != nil { // most likely it has died since, and the daemon knows
 		a.Lost(x)
 		a.Resolve()
@@ -102,7 +103,22 @@ func (a *Actor) unannounced() bool {
 }
 
 // Lost notes that the socket to an incarnation broke. Resolve asks how the incarnation ended.
-func (a *Actor) Lost(x Incarnation) { a.broken, a.conn = true, x.Conn }
+func (a *Actor) Lost(x Incarnation) { a.broken, a.over, a.conn = true, true, x.Conn }
+
+// State is what this process knows of the actor without asking anybody: that it is alive, restarting or dead, and "" while it has not heard that the actor runs. Nobody
+// reads the socket to an idle actor, so its end may be known later. When the next incarnation is awaited, and no call asks for it, State asks where it is.
+func (a *Actor) State() string {
+	switch {
+	case a.dead != nil:
+		return wire.ActorDead
+	case a.over:
+		a.Resolve()
+		return wire.ActorRestarting
+	case a.incarnation == 0:
+		return ""
+	}
+	return wire.ActorAlive
+}
 
 // askDeath asks what became of the incarnation whose socket broke, and which
 // calls it had begun.

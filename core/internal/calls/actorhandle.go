@@ -88,6 +88,13 @@ func (x *Calls) ActorTokenID(id ids.Actor) (tok ids.Object) {
 	return tok
 }
 
+// ActorState is what this process knows of an actor that it has a handle of, see actors.Actor.State.
+func (x *Calls) ActorState(id ids.Actor) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.submit.ActorState(id)
+}
+
 // CloseActor lets go of a handle of an actor that has no token.
 func (x *Calls) CloseActor(id ids.Actor) {
 	x.mu.Lock()

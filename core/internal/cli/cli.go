@@ -34,6 +34,7 @@ func commands(version string) []command {
 		{symmetricName, "start a cluster on all machines on which this command runs, run a program on it, and end it", runSymmetric},
 		{"heads", "show the heads of the cluster, and change who they are", func(args []string, out, _ io.Writer) error { return runHeads(args, version, out) }},
 		{"status", "show nodes, resources and what waits", runStatus},
+		{"drain-node", "have a node get no new work and leave the cluster", runDrain},
 		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
 		{"health-check", "end with status 0 when a head answers, and with 1 when none does", runHealthCheck},
 		{"token", "replace the cluster's token while it runs, and show which machines have it", func(args []string, out, _ io.Writer) error { return runToken(args, version, out) }},

@@ -25,7 +25,7 @@ func runStatus(args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dir, err := sessionShown(flags)
+	dir, err := sessionShown("status", flags)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func runStatus(args []string, out, errs io.Writer) error {
 }
 
 // sessionShown returns the session that the flag, EAGLERAY_ADDRESS or RAY_ADDRESS names, by the address of a head or by its folder; else the current one.
-func sessionShown(flags map[string]string) (string, error) {
+func sessionShown(command string, flags map[string]string) (string, error) {
 	address, from := flags["--address"], "--address"
 	for _, name := range []string{"EAGLERAY_ADDRESS", "RAY_ADDRESS"} { // as in a program
 		if address == "" {
@@ -75,14 +75,14 @@ func sessionShown(flags map[string]string) (string, error) {
 	}
 	base, err := ownBase(flags)
 	if err != nil {
-		return "", fmt.Errorf("status: %w", err)
+		return "", fmt.Errorf("%s: %w", command, err)
 	}
 	if address == "" || address == "auto" || address == "local" {
 		return currentSession(base)
 	}
 	dir, err := sessionOf(base, address)
 	if err != nil {
-		return "", fmt.Errorf("status: %s: %w", from, err)
+		return "", fmt.Errorf("%s: %s: %w", command, from, err)
 	}
 	return dir, nil
 }

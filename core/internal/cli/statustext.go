@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -23,6 +24,8 @@ func printStatus(out io.Writer, dir string, info *wire.ClusterInfo) {
 			state = "dead"
 		} else if n.Unreachable {
 			state = "unreachable"
+		} else if n.DrainReason != "" {
+			state = "draining"
 		}
 		if n.IsHead {
 			role = "head"
@@ -31,7 +34,7 @@ func printStatus(out io.Writer, dir string, info *wire.ClusterInfo) {
 		if n.Name != n.Address {
 			at = n.Name + "  " + at
 		}
-		fmt.Fprintf(out, "  %s %s  %s  %s (%s, pid %d)%s\n", state, role, idBegin(n.NodeID), at, n.Hostname, n.Pid, whySilent(info, n))
+		fmt.Fprintf(out, "  %s %s  %s  %s (%s, pid %d)%s\n", state, role, idBegin(n.NodeID), at, n.Hostname, n.Pid, draining(n, time.Now())+whySilent(info, n))
 	}
 	printResources(out, info)
 	var jobs, workers, actors, objects int

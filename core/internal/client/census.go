@@ -18,6 +18,7 @@ func (c *Client) answerCensus(q *wire.CensusAsk) *wire.ProcessCensus {
 			t.ActorID = actor[:]
 		}
 	}
+	c.TakeDrops() // what the program has just let go of is not held any more
 	t.Owned, t.Borrows = c.table.Len()
 	if q.Objects {
 		c.sites.AddObjects(t, c.table, q.Limit, &c.submit)

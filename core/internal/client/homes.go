@@ -50,6 +50,9 @@ func (h *host) Heard(node uint32, m *wire.Message) {
 	}
 }
 
+// maxReason is how many bytes are kept of why another node's daemon ends.
+const maxReason = 8 << 10
+
 // HomeLost implements guests.Host.
 func (h *host) HomeLost(node uint32, why error) {
 	if !h.Closed() {
@@ -88,6 +91,10 @@ func (c *Client) fromHome(node uint32, m *wire.Message) error {
 		var t wire.ClassTrouble
 		err = m.Decode(&t)
 		lease, f = uint64(node)<<32, func(s *submit.Submitter) { s.ClassTroubleAt(node, t.ClassID, troubleOf(&t)) }
+	case wire.TEnding:
+		var e wire.Ending
+		err = m.Decode(&e)
+		lease, f = uint64(node)<<32, func(*submit.Submitter) { c.guests.Ends(node, e.Reason[:min(len(e.Reason), maxReason)]) }
 	default:
 		return fault.New(fault.BadRequest, "%s is not for a guest", m.Type)
 	}

@@ -58,6 +58,25 @@ func (d *Daemon) Company(others bool) {
 	d.event(func(m *sched.Machine) { m.SetCompany(others) })
 }
 
+// Drain says that this node leaves the cluster: nothing new begins here.
+func (d *Daemon) Drain() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.event((*sched.Machine).Drain)
+}
+
+// Idle reports whether nothing runs here: no program, task or actor, and nobody has objects here.
+func (d *Daemon) Idle() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.clients {
+		if c.role == wire.RoleDriver || c.role == wire.RoleService && c.job != nil || c.role == wire.RoleSuccessor {
+			return false
+		}
+	}
+	return d.m.IsIdle() && d.objects.Stats().Objects == 0
+}
+
 // offerUnused serves TLeaseRefused: a process of this node does not use an offer.
 func (d *Daemon) offerUnused(_ *client, m *wire.Message) error {
 	var q wire.LeaseRefused

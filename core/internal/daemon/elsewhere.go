@@ -32,25 +32,25 @@ func (d *Daemon) NodeGone(node uint32) {
 // lastWords bounds how long the daemon waits until its drivers have read why it ends.
 const lastWords = 500 * time.Millisecond
 
-// EndBecause ends the daemon. The programs of this node hear why.
+// EndBecause ends the daemon. The programs of this node hear why, and so do the processes of other nodes that have leases here.
 func (d *Daemon) EndBecause(reason string) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	drivers := d.driverPeers()
-	for _, p := range drivers {
+	told := d.toldOfTheEnd()
+	for _, p := range told {
 		_ = p.Push(wire.TEnding, wire.Ending{Reason: reason})
 	}
-	for _, p := range drivers { // one that does not read takes no time from the others
+	for _, p := range told { // one that does not read takes no time from the others
 		_ = p.Flush(ctx)
 	}
 	d.Stop()
 }
 
-func (d *Daemon) driverPeers() (list []*wire.Peer) {
+func (d *Daemon) toldOfTheEnd() (list []*wire.Peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.clients {
-		if c.role == wire.RoleDriver && c.peer != nil {
+		if (c.role == wire.RoleDriver || c.role == wire.RoleGuest) && c.peer != nil {
 			list = append(list, c.peer)
 		}
 	}

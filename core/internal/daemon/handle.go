@@ -73,6 +73,7 @@ var headRequests = map[wire.Type]headRequest{
 	wire.TKVGet:        {"get a value", read(inquiry.Value)},
 	wire.TKVDel:        {"delete a value", change(inquiry.DeleteValues)},
 	wire.TKVKeys:       {"list keys", read(inquiry.Keys)},
+	wire.TDrainNode:    {"drain a node", change(inquiry.DrainNode)},
 	wire.TClusterInfo:  {"list the nodes", question((*Daemon).answerClusterInfo)},
 	wire.TGroupCreate:  {"make a placement group", question((*Daemon).createGroup)},
 	wire.TGroupRemove:  {"remove a placement group", change(inquiry.RemoveGroup)},

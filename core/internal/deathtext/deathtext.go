@@ -49,8 +49,8 @@ func Of(a *record.Actor, address string) string {
 		because = "The actor died because "
 	}
 	text := Lines(a, 0, address) + because + Cause(a.Cause.Reason, a.Cause.Message) + "."
-	if a.MaxRestarts > 0 && a.NumRestarts >= a.MaxRestarts && restartable(a.Cause.Reason) {
-		text += fmt.Sprintf(" It was restarted as often as max_restarts allows, which is %d.", a.NumRestarts)
+	if a.MaxRestarts > 0 && a.Counted() >= a.MaxRestarts && restartable(a.Cause.Reason) {
+		text += fmt.Sprintf(" It was restarted as often as max_restarts allows, which is %d.", a.MaxRestarts)
 	}
 	return text
 }

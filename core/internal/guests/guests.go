@@ -2,6 +2,7 @@ package guests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -60,6 +61,7 @@ type home struct {
 	waits []message       // what is to be said when the connection is open
 	knows map[string]bool // what PushOnce has said
 	lost  bool
+	why   string        // its daemon has said that it ends, and why
 	timer *time.Timer   // tells soon that the connection could not be opened
 	way   time.Duration // how long a message there and its answer take; 0: not known
 	state *wire.State   // of a connection that Halt has stopped
@@ -130,6 +132,13 @@ func (g *Guests) Any() bool { return g.homes != nil }
 func (g *Guests) Current(node uint32, m *wire.Message) bool {
 	h := g.homes[node]
 	return h != nil && !h.lost && h.peer == m.Peer()
+}
+
+// Ends notes that the daemon of a node has said that it ends, and why. The end of its connection follows.
+func (g *Guests) Ends(node uint32, why string) {
+	if h := g.homes[node]; h != nil {
+		h.why = why
+	}
 }
 
 // Name returns the id of a node that the process is or was a guest of, for people.
@@ -250,6 +259,9 @@ func (h *home) end(why error) {
 	}
 	h.lost, h.waits = true, nil
 	h.unset()
+	if h.why != "" {
+		why = errors.New(h.why)
+	}
 	g.host.HomeLost(h.node, why)
 }
 

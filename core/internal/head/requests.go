@@ -50,7 +50,9 @@ func ignoreTooLate(err error) error {
 // restart ends the record's incarnation: the next follows if that is allowed. A detached actor is the only user of the groups that it has made, and its next
 // incarnation makes them anew, so they end with the incarnation; those of other actors go on until their job or the actor ends.
 func (h *Head) restart(ctx context.Context, a *record.Actor, c record.Cause, allowed bool) error {
-	if allowed && a.MayRestart() {
+	n, known := h.state.Node(a.Node)
+	moves := known && c.Reason == record.NodeDied && n.Preempted() && a.MayMove()
+	if allowed && (moves || a.MayRestart()) {
 		if a.Detached {
 			if err := h.removeGroupsOf(ctx, a); err != nil {
 				return err

@@ -71,6 +71,8 @@ type Code interface {
 type Nodes interface {
 	// RegisterNode adds a node or renews its record. ErrNodeDead when it was declared dead.
 	RegisterNode(ctx context.Context, n record.Node) error
+	// DrainNode says that a node gets no new work and leaves. ErrNotFound when it is not known; that it is dead is no error.
+	DrainNode(ctx context.Context, id ids.Node, d record.Drain) error
 	// NodeDead declares a node dead; once more is no error.
 	NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error
 

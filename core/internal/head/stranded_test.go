@@ -31,6 +31,13 @@ type records struct {
 
 func (s *records) ListJobs() []record.Job   { return s.jobs }
 func (s *records) ListNodes() []record.Node { return s.nodes }
+func (s *records) Node(id ids.Node) (record.Node, bool) {
+	i := slices.IndexFunc(s.nodes, func(n record.Node) bool { return n.ID == id })
+	if i < 0 {
+		return record.Node{}, false
+	}
+	return s.nodes[i], true
+}
 func (s *records) ListGroups() []record.Group {
 	return s.groups
 }

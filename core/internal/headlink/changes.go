@@ -2,6 +2,7 @@ package headlink
 
 import (
 	"context"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -27,6 +28,13 @@ func (c *Client) RegisterNode(ctx context.Context, n record.Node) error {
 	}
 	c.isRegistered()
 	return nil
+}
+
+// DrainNode has a node get no new work and leave. A second time it changes the deadline.
+func (c *Client) DrainNode(ctx context.Context, id ids.Node, d record.Drain, left time.Duration) (refused string, err error) {
+	var r linkmsg.Drained
+	err = c.call(ctx, linkmsg.OpDrain, true, &linkmsg.Drain{ID: id, Drain: d, LeftMs: left.Milliseconds()}, &r)
+	return r.Refused, err
 }
 
 // StartJob gives a job a number.

@@ -13,6 +13,7 @@
 //	Resolve, Ended    wait anew
 //	CreateActor       the actor is there already, with the same owner: it is done
 //	RegisterNode      renews the record
+//	DrainNode         the deadline counts from the later time
 //	StartJob          the state gives a driver one job
 //	PutCode           a part at an offset that is there changes nothing
 //	WatchKeys         waits anew, from the same place

@@ -174,6 +174,7 @@ func (s *Server) spread(news *linkmsg.News) {
 				m.Died(n.ID, place.Node(n.Number))
 			} else {
 				m.Label(place.Node(n.Number), labels.WithID(n.Labels, n.ID))
+				m.Drain(place.Node(n.Number), n.Drain != nil)
 			}
 		}
 		if relabelled {

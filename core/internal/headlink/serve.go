@@ -199,6 +199,8 @@ func (c *session) change(ctx context.Context, q *linkmsg.Ask) (any, error) {
 		return serveAs(q, func(k *linkmsg.Kill) (any, error) { return nil, h.KillActor(c.named(ctx, q), k.ID, k.NoRestart) })
 	case linkmsg.OpRegister:
 		return serveAs(q, func(n *record.Node) (any, error) { return nil, c.register(ctx, n) })
+	case linkmsg.OpDrain:
+		return serveAs(q, func(d *linkmsg.Drain) (any, error) { return c.s.drain(ctx, d) })
 	case linkmsg.OpStartJob:
 		return serveAs(q, func(j *record.Job) (any, error) {
 			if j.Driver == (ids.Owner{}) {

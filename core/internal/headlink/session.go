@@ -265,6 +265,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		m.Name(place.Node(c.number), h.ID)
 		if r, known := s.recordOf(h.ID); known {
 			m.Label(place.Node(c.number), labels.WithID(r.Labels, r.ID))
+			m.Drain(place.Node(c.number), r.Drain != nil)
 		}
 	})
 	return before, nil

@@ -2,8 +2,12 @@ package inquiry
 
 import (
 	"context"
+	"time"
 
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // Value answers TKVGet, with nil for a key that is not there.
@@ -77,6 +81,22 @@ func PutValue(ctx context.Context, h Head, m *wire.Message) (any, error) {
 	}
 	return h.PutKV(ctx, q.Namespace, string(q.Key), q.Value, q.Overwrite)
 }
+
+// DrainNode serves TDrainNode.
+func DrainNode(ctx context.Context, h Head, m *wire.Message) (any, error) {
+	var q wire.DrainNode
+	if err := m.Decode(&q); err != nil {
+		return nil, err
+	}
+	if len(q.NodeID) != len(ids.Node{}) || q.LeftMs < 0 || q.LeftMs > maxLeft.Milliseconds() {
+		return nil, fault.New(fault.BadRequest, "the node or the time of a drain cannot be one")
+	}
+	refused, err := h.DrainNode(ctx, ids.Node(q.NodeID), record.Drain{Reason: record.DrainReason(q.Reason), Message: q.Message}, time.Duration(q.LeftMs)*time.Millisecond)
+	return wire.Drained{Refused: refused}, err
+}
+
+// maxLeft is the longest time until the deadline of a drain.
+const maxLeft = 10 * 365 * 24 * time.Hour
 
 // DeleteValues serves TKVDel.
 func DeleteValues(ctx context.Context, h Head, m *wire.Message) (any, error) {

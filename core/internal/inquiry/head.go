@@ -21,6 +21,8 @@ type Head interface {
 	CreateActor(ctx context.Context, a record.Actor) error
 	KillActor(ctx context.Context, id ids.Actor, noRestart bool) error
 	RegisterNode(ctx context.Context, n record.Node) error
+	// DrainNode returns why it is refused, "" if it is not.
+	DrainNode(ctx context.Context, id ids.Node, d record.Drain, left time.Duration) (refused string, err error)
 	StartJob(ctx context.Context, j record.Job) (ids.Job, error)
 	PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (added bool, err error)
 	DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error)

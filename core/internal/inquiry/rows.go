@@ -16,11 +16,15 @@ func Nodes(ctx context.Context, h Reads) ([]wire.NodeInfo, error) {
 	}
 	var rows []wire.NodeInfo
 	for _, n := range found {
-		rows = append(rows, wire.NodeInfo{
+		row := wire.NodeInfo{
 			NodeID: n.ID[:], Number: n.Number, Alive: n.State == record.NodeAlive, Name: n.Name, Address: n.Address, Hostname: n.Hostname,
 			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead, Unreachable: n.Unreachable, Reason: n.Reason,
 			StartedMs: n.StartedMs, EndedMs: n.EndedMs,
-		})
+		}
+		if n.Drain != nil {
+			row.DrainReason, row.DrainMessage, row.DrainDeadlineMs = string(n.Drain.Reason), n.Drain.Message, n.Drain.DeadlineMs
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
@@ -40,7 +44,7 @@ func Actors(ctx context.Context, h Reads) ([]wire.ActorRow, error) {
 	for _, a := range found {
 		r := wire.ActorRow{
 			ActorID: a.ID[:], JobID: a.Job[:], ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, State: actorStates[a.State], Pid: a.Pid,
-			Detached: a.Detached, Restarts: a.NumRestarts, Resources: a.Resources, Reason: string(a.Cause.Reason), Message: a.Cause.Message,
+			Detached: a.Detached, Restarts: a.NumRestarts, Preempted: a.Preempted, Resources: a.Resources, Reason: string(a.Cause.Reason), Message: a.Cause.Message,
 			StartedMs: a.StartedMs, EndedMs: a.EndedMs, Strategy: a.Strategy,
 		}
 		if a.Node != (ids.Node{}) {

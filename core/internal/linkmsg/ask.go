@@ -28,6 +28,7 @@ const (
 	OpCreate    Op = "create"     // record.Actor → nil
 	OpKill      Op = "kill"       // Kill → nil
 	OpRegister  Op = "register"   // record.Node → nil
+	OpDrain     Op = "drain"      // Drain → Drained
 	OpStartJob  Op = "start_job"  // record.Job → JobRef
 	OpPutValue  Op = "put_value"  // Value → Count: 1 when the key is new
 	OpDelValues Op = "del_values" // Key → Count
@@ -148,6 +149,18 @@ type Resolve struct {
 	ID         ids.Actor `msgpack:"id"`
 	After      uint64    `msgpack:"after"`
 	PatienceMs int64     `msgpack:"patience"` // how long the actor may be unknown
+}
+
+// Drain has a node get no new work and leave.
+type Drain struct {
+	ID     ids.Node     `msgpack:"id"`
+	Drain  record.Drain `msgpack:"drain"`
+	LeftMs int64        `msgpack:"left"` // until the node ends although it works; 0: it does not
+}
+
+// Drained answers it.
+type Drained struct {
+	Refused string `msgpack:"refused"` // empty: the node leaves
 }
 
 // Kill ends an actor's worker.

@@ -49,6 +49,7 @@ type member struct {
 	work     sync.WaitGroup
 	warning  string         // that the head is of another release; empty: it is of the same
 	daemon   *daemon.Daemon // set by connect, before there are connections
+	leaves   drain
 
 	token atomic.Pointer[pki.Token] // that this machine has, as it was read last
 
@@ -92,6 +93,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return m.renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
+	m.leaves.ctx, m.leaves.log, m.leaves.work = m.ctx, m.log, &m.work
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent, o.OtherReleases = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent, m.otherReleases
 	o.MostMemory, o.Heads = m.mostMemory, m.headInfos
 	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, m.heads.leading()) }
@@ -304,6 +306,9 @@ func (m *member) NodeIs(n record.Node) {
 	}
 	before, others := m.keep(n)
 	m.daemon.Company(others)
+	if n.Number == m.identity.Number && n.Drain != nil && n.State != record.NodeDead {
+		m.leaves.begin(n.Drain, m.daemon)
+	}
 	switch {
 	case n.State != record.NodeDead || before.State == record.NodeDead:
 	case n.Number == m.identity.Number:

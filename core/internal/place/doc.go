@@ -56,6 +56,11 @@
 // A group gets nodes for all of its bundles or for none: groups.go has the order of the steps, grouprecall.go what happens when no node has room. What is said of
 // bundles that are open comes with the stocks of the nodes, so work in a group is placed as all other work.
 //
+// # Nodes that leave
+//
+// A node that is drained (Drain) gets nothing any more, as one that is in doubt. What its processes want is served elsewhere, and actors that wait there are refused by the
+// node and go where there is room.
+//
 // # Labels
 //
 // A want or an actor may ask for labels of its node: labels.go. They rule nodes out, and put others first.

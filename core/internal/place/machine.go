@@ -127,6 +127,7 @@ type node struct {
 	up        bool // it is connected
 	reported  bool // and has reported on that connection
 	suspected bool // see Suspect
+	drains    bool // see Drain
 
 	ledger  *resource.Ledger // as reported, less what is debited; nil before the first report
 	totals  resource.Set
@@ -140,7 +141,7 @@ type node struct {
 }
 
 // takes reports whether the node may be offered at all.
-func (n *node) takes() bool { return n.up && n.reported && !n.suspected }
+func (n *node) takes() bool { return n.up && n.reported && !n.suspected && !n.drains }
 
 // death is a node that has died.
 type death struct {

@@ -37,6 +37,10 @@ func (s *interpreter) do(e *script.Event) []string {
 		}
 	case "silent":
 		m.NodeSilent(Node(e.Int(0)))
+	case "drain": // drain NODE yes|no
+		m.Drain(Node(e.Int(0)), e.Word(1) == "yes")
+	case "used":
+		return []string{strconv.FormatBool(m.IsUsed(Node(e.Int(0))))}
 	case "doubt": // doubt NODE yes|no
 		m.Suspect(Node(e.Int(0)), e.Word(1) == "yes")
 	case "gone":

@@ -308,7 +308,9 @@ func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set,
 	d.queue = append(d.queue, actorWant{id, c.Name, m.now, ticket})
 	d.want++
 	m.updateWaiting(d)
-	if !m.o.WaitForFit || ticket != 0 {
+	if m.drains {
+		m.refuseDrained(d.queue[len(d.queue)-1])
+	} else if !m.o.WaitForFit || ticket != 0 {
 		if why := m.whyInfeasible(d, c.Name); why != "" {
 			m.emit(ActorFailed{id, fault.ActorUnschedulable, why, false})
 		}

@@ -70,6 +70,7 @@ type Machine struct {
 	dropped     []*worker                // that have leases in dropped bundles
 	overflowing []*demand                // those that the head may have been told of
 	company     bool                     // other nodes are alive
+	drains      bool                     // see Drain
 
 	starting      int // workers ordered and not ready
 	cpuLess       int // unblocked leases without CPU

@@ -14,6 +14,7 @@ func (m *Machine) reschedule() {
 	m.trim()
 	m.orderSpares()
 	m.order()
+	m.recallAll()
 	m.recall()
 	m.notifyHolders()
 	m.overflow()

@@ -83,6 +83,9 @@ func (m *Machine) take(need resource.Set) *resource.Allocation {
 
 // fits reports whether need, which is one of d's choices, is free.
 func (m *Machine) fits(d *demand, need resource.Set) bool {
+	if m.drains {
+		return false
+	}
 	if d.bundles != nil {
 		return m.bundlesFit(d.bundles)
 	}

@@ -137,6 +137,10 @@ func (s *interpreter) do(e *script.Event) []string {
 		m.GroupFails(groupNumber(e.Int(0)), fault.Code("placement_group_"+e.Word(1)), "as the head says")
 	case "cancel":
 		m.CancelActor(actorNumber(e.Int(0)))
+	case "drain":
+		m.Drain()
+	case "idle":
+		return []string{strconv.FormatBool(m.IsIdle())}
 	case "time":
 		m.Advance(time.Duration(e.Int(0)) * time.Millisecond)
 	case "next":

@@ -54,7 +54,7 @@ func (m *Machine) rank(s strategy.Strategy) int {
 }
 
 // isElsewhere reports whether d never runs on this node, however much of it is free.
-func (m *Machine) isElsewhere(d *demand) bool { return d.rank < 0 || m.namesOther(d) }
+func (m *Machine) isElsewhere(d *demand) bool { return m.drains || d.rank < 0 || m.namesOther(d) }
 
 // headDecides reports whether it is for the head to say where the wants of d are served.
 func (m *Machine) headDecides(d *demand) bool {
@@ -66,7 +66,7 @@ func (m *Machine) headDecides(d *demand) bool {
 
 // servesToo reports whether the head may let this node serve d.
 func (m *Machine) servesToo(d *demand) bool {
-	if m.namesOther(d) && !d.class.Strategy.Soft || d.rank < 0 {
+	if m.drains || m.namesOther(d) && !d.class.Strategy.Soft || d.rank < 0 {
 		return false
 	}
 	return slices.ContainsFunc(d.choices, func(c Choice) bool { return m.ledger.Could(c.Need) })

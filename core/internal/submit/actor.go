@@ -61,6 +61,14 @@ func (c *Submitter) Token(id ids.Actor) *refs.Object {
 	return nil
 }
 
+// ActorState is what this process knows of an actor that it has a handle of, see actors.Actor.State; mu held.
+func (c *Submitter) ActorState(id ids.Actor) string {
+	if a := c.Actors[id]; a != nil {
+		return a.State()
+	}
+	return ""
+}
+
 // CloseActor lets go of a handle of an actor that has no token; mu held.
 func (c *Submitter) CloseActor(id ids.Actor) {
 	if a := c.Actors[id]; a != nil {

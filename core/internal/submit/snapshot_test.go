@@ -72,6 +72,7 @@ var notInSnapshot = map[string]map[string]string{
 	},
 	"ActorRow": {
 		"asking":    "the daemon is asked again",
+		"over":      "the program that asks for the actor's state has ended",
 		"forgotten": "an actor that nothing leads to has no row",
 		"patience":  "the daemon is asked again",
 		"handles":   "the handles of a program end with it",

@@ -157,6 +157,7 @@ type ActorRow struct {
 	State                            string // as Ray calls it
 	Pid                              int
 	Detached                         bool
+	Preempted                        int // how many restarts followed the preemption of a node
 	Restarts                         int
 	Resources                        map[string]int64
 	Reason, Message                  string // why it is dead

@@ -66,6 +66,24 @@ type NodeInfo struct {
 	Reason      string // why it is dead
 	StartedMs   int64  // 0 of an older head
 	EndedMs     int64
+
+	// Of a node that gets no new work and leaves, or has left for that reason.
+	DrainReason     string // empty: it is not drained
+	DrainMessage    string
+	DrainDeadlineMs int64 // 0: there is none
+}
+
+// DrainNode asks that a node gets no new work and leaves the cluster.
+type DrainNode struct {
+	NodeID  []byte
+	Reason  string // a record.DrainReason
+	Message string
+	LeftMs  int64 // after how long the node ends although it works; 0: never
+}
+
+// Drained answers it.
+type Drained struct {
+	Refused string // why the node stays; empty: it leaves
 }
 
 // HeadState is whether a daemon hears the head of its cluster, and what it knows of all heads.

@@ -122,6 +122,8 @@ const (
 	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: the objects that can be read now are pinned as by TObjPin, the others are not
 
 	// Any process → daemon.
+	TDrainNode Type = 236 // call: DrainNode → Drained
+
 	TMetrics Type = 235 // call: MetricsReport → MetricsTaken: what the programs of this process count and measure
 
 	// Any process → daemon.

@@ -19,6 +19,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from eagleray._private import missing
+from eagleray._private.libraries import finder
 from eagleray._private.ray_name import VARIABLE as VARIABLE
 from eagleray._version import API_VERSION, __version__
 
@@ -32,6 +33,7 @@ NAME = "ray"
 #: Ray leaves CUDA_VISIBLE_DEVICES alone for num_gpus=0. Eagle Ray hides the devices unless this variable is "0".
 _DEVICES_VARIABLE = "EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"
 _REAL = "eagleray"
+_real = sys.modules[_REAL]  # kept: objects of libraries ask it when the interpreter ends
 
 
 def installed() -> bool:
@@ -51,11 +53,10 @@ def install() -> None:
         raise ImportError(
             "`ray` cannot mean eagleray in this process: another package of that name was imported before", name=NAME
         )
-    real = sys.modules[_REAL]
-    made = ModuleType(NAME, real.__doc__)
-    made.__file__ = real.__file__
+    made = ModuleType(NAME, _real.__doc__)
+    made.__file__ = _real.__file__
     made.__path__ = []  # all that is inside is found by _Finder
-    made.__spec__ = ModuleSpec(NAME, None, origin=real.__file__, is_package=True)
+    made.__spec__ = ModuleSpec(NAME, None, origin=_real.__file__, is_package=True)
     sys.modules[NAME] = made
     become(made)
 
@@ -66,7 +67,7 @@ def become(module: ModuleType) -> None:
     own = module.__dict__
     own["__version__"] = API_VERSION
     own["__commit__"] = f"eagleray-{__version__}"
-    own["__all__"] = list(sys.modules[_REAL].__all__)
+    own["__all__"] = list(_real.__all__)
     sys.meta_path.insert(0, _Finder())
     module.__class__ = _Ray
 
@@ -79,13 +80,19 @@ class _Finder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if not fullname.startswith(f"{NAME}."):
             return None
+        if finder.in_library(fullname.rpartition(".")[0]):
+            return None  # Python finds it in its package's folder
         try:
             real = importlib.util.find_spec(_REAL + fullname[len(NAME) :])
         except ModuleNotFoundError:  # the package that the name says is not there
             real = None
-        if real is None:
-            # Programs that only ask whether a module exists (importlib.util.find_spec) are to hear no.
-            if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+        if real is None or isinstance(real.loader, finder.Twins):
+            # Programs that only ask whether a module exists (importlib.util.find_spec) are to hear yes or no.
+            importing = sys._getframe(2).f_code.co_name == "_find_and_load_unlocked"
+            found = finder.find(fullname, importing)
+            if found is not None:
+                return found
+            if importing:
                 error = missing.error(fullname)
                 if error is not None:
                     raise error
@@ -111,7 +118,7 @@ class _Ray(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return getattr(sys.modules[_REAL], name)
+            return getattr(_real, name)
         except AttributeError:
             raise missing.attribute(NAME, name, sys._getframe(1)) from None
 
@@ -119,16 +126,16 @@ class _Ray(ModuleType):
         if name.startswith("__"):
             super().__setattr__(name, value)
         else:
-            setattr(sys.modules[_REAL], name, value)
+            setattr(_real, name, value)
 
     def __delattr__(self, name: str) -> None:
         if name.startswith("__"):
             super().__delattr__(name)
         else:
-            delattr(sys.modules[_REAL], name)
+            delattr(_real, name)
 
     def __dir__(self) -> list[str]:
-        return dir(sys.modules[_REAL])
+        return dir(_real)
 
     def __reduce__(self) -> Any:
         return importlib.import_module, (NAME,)

@@ -8,6 +8,7 @@ _HERE = ("get", "list", "memory", "summary")
 _ACTIONS = ("kill-actor", "stack", "timeline")
 MORE = """
   run      run a Python program with `import ray` meaning Eagle Ray
+  ray-libs install the files of Ray Data, Tune, Train and Ray's other libraries
   job      submit jobs, show them and end them
   logs     show log files of nodes, actors, tasks, workers and jobs
   stack    show what the workers of this machine's node do now
@@ -53,6 +54,10 @@ def main() -> None:
         from eagleray._private.tools import job_cli
 
         sys.exit(job_cli.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["ray-libs"]:
+        from eagleray._private.tools import libraries_cli
+
+        sys.exit(libraries_cli.main(sys.argv[2:]))
     if sys.argv[1:2] == ["logs"]:
         from eagleray._private.tools import logs_cli
 

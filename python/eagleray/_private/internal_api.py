@@ -1,7 +1,8 @@
-"""The part of ``ray._private.internal_api`` that programs use: freeing values by hand."""
+"""The part of ``ray._private.internal_api`` that programs use: freeing values by hand, and who holds which values."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -74,3 +75,9 @@ def _call(method: str, refs: ObjectRef[Any] | Sequence[ObjectRef[Any]]) -> Any:
         return rpc(process.require(), method, {"object_ids": [ref.binary() for ref in listed]})
     except HotError as error:
         raise explain(error) from None
+
+
+def __getattr__(name: str) -> Any:
+    if name != "memory_summary":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module("eagleray._private.outside.memory").memory_summary

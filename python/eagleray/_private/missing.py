@@ -10,11 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
+#: The libraries of Ray's that run here once their files are installed → what they are.
+LIBRARIES = {"air": "Ray AIR", "data": "Ray Data", "train": "Ray Train", "tune": "Ray Tune"}
+_INSTALL = "its files are not installed here: run `eagleray ray-libs install` once, or set EAGLERAY_RAY_LIBS_AUTO=1"
 #: Part of Ray, as its name below ``ray`` → what it is, and what to do without it.
 _PARTS = {
     "ClientBuilder": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "Language": ("calls to Java and C++", "use ray.cross_language.go_function instead, or Ray itself"),
-    "air": ("Ray AIR", "write the loop with tasks and actors, or use Ray itself"),
     "client": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "client_builder.ClientBuilder": (
         "Ray Client",
@@ -30,14 +32,11 @@ _PARTS = {
     "cross_language.java_function": ("calls to Java", "write the function in Go and use go_function instead"),
     "dag": ("compiled graphs", "pass references from task to task instead, or use Ray itself"),
     "dashboard": ("the dashboard", "use `eagleray status` and `eagleray list` instead"),
-    "data": ("Ray Data", "read and transform the data in tasks, or use Ray itself"),
     "java_actor_class": ("calls to Java", "use ray.cross_language.go_actor_class instead, or Ray itself"),
     "java_function": ("calls to Java", "use ray.cross_language.go_function instead, or Ray itself"),
     "llm": ("Ray LLM", "run the engine in an actor, or use Ray itself"),
     "rllib": ("RLlib", "use Ray itself"),
     "serve": ("Ray Serve", "call a named actor behind a web server of your own, or use Ray itself"),
-    "train": ("Ray Train", "run the workers as actors, or use Ray itself"),
-    "tune": ("Ray Tune", "submit one task for each trial and collect with ray.wait, or use Ray itself"),
     "util.client.ray": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "util.client_connect": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "util.connect": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
@@ -54,6 +53,7 @@ _PARTS = {
     "widgets": ("widgets for notebooks", "print what is needed instead"),
     "workflow": ("workflows", "chain tasks by their references instead"),
 }
+_PARTS |= {name: (what, _INSTALL) for name, what in LIBRARIES.items()}
 _PARTS |= {
     f"experimental.{name}": ("ray.experimental", "use the stable API instead, or use Ray itself")
     for name in (
@@ -73,6 +73,11 @@ _PARTS |= {
         *("sdk.register_callback_handler", "sdk.rsync", "sdk.run_on_cluster", "sdk.teardown_cluster"),
     )
 }
+
+
+def is_library(name: str) -> bool:
+    """Whether a name, as ``ray.data.dataset``, is one of a library of Ray's that can be installed."""
+    return name.split(".")[1:2] in ([part] for part in LIBRARIES)
 
 
 def error(name: str) -> ModuleNotFoundError | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+from eagleray._private import driver_log
 from eagleray._private.session.driver import MIN_STORE_BYTES
 
 
@@ -12,22 +14,24 @@ def env_bool(key: str, default: bool) -> bool:
     return os.environ[key].lower() in ("1", "true") if key in os.environ else default
 
 
-def env_integer(key: str, default: int) -> int:
-    """Returns a variable of the environment as a whole number.
-
-    Raises:
-        ValueError: it is none.
-    """
-    return int(os.environ.get(key, default))
+def env_integer(key: str, default: Any) -> Any:
+    """Returns a variable of the environment as a whole number, or the default where it is not set, or is none."""
+    return _number(int, "an integer", key, default)
 
 
-def env_float(key: str, default: float) -> float:
-    """Returns a variable of the environment as a number.
+def env_float(key: str, default: Any) -> Any:
+    """Returns a variable of the environment as a number, or the default where it is not set, or is none."""
+    return _number(float, "a float", key, default)
 
-    Raises:
-        ValueError: it is none.
-    """
-    return float(os.environ.get(key, default))
+
+def _number(kind: type, what: str, key: str, default: Any) -> Any:
+    if key not in os.environ:
+        return default
+    try:
+        return kind(os.environ[key])
+    except ValueError:
+        driver_log.warning(f"the variable {key} is {os.environ[key]!r}, which is not {what}: {default} is taken")
+        return default
 
 
 #: There is no Redis and so no password.
@@ -43,6 +47,9 @@ DEFAULT_PORT = 6379
 DEFAULT_DASHBOARD_IP = "127.0.0.1"
 DEFAULT_DASHBOARD_PORT = 8265
 NODE_DEFAULT_IP = "127.0.0.1"
+#: What ``ps`` shows of workers begins so; those that do nothing have the second one.
+WORKER_PROCESS_TYPE_PREFIX = "ray::"
+WORKER_PROCESS_TYPE_IDLE_WORKER = "ray::IDLE"
 RESOURCE_CONSTRAINT_PREFIX = "accelerator_type:"
 ID_SIZE = 28
 NIL_JOB_ID = b"\xff" * 4

@@ -46,7 +46,7 @@ class Session:
     __slots__ = (
         *("role", "hot", "env", "node_id", "worker_id", "job_id", "namespace", "session_dir", "totals"),
         *("can_grow", "wait", "addr", "node_addr", "daemon_pid", "on_close", "pinned", "envs", "templates"),
-        "metrics_port",
+        *("metrics_port", "libraries"),
     )
 
     def __init__(self, role: str, hot: Any, answer: Mapping[str, Any], env: EnvBase) -> None:
@@ -68,6 +68,7 @@ class Session:
         self.pinned: list[Any] = []  # references that user code pickled by hand
         self.envs: dict[str, str] = {}  # runtime environment as JSON → its key
         self.metrics_port: int | None = None  # that init() has given
+        self.libraries = 0  # how many modules of Ray's libraries the environment follows
         self.templates: Any = None  # of tasks, by what they have in common, packed; made at the first
 
 

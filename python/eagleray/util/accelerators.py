@@ -75,7 +75,9 @@ MOBILINT_REGULUS = "MOBILINT_REGULUS"
 
 def __getattr__(name: str) -> Any:
     if name == "NVIDIA_TESLA_A100":
-        warnings.warn("NVIDIA_TESLA_A100 is deprecated: use NVIDIA_A100", DeprecationWarning, stacklevel=2)
+        from eagleray.util.annotations import RayDeprecationWarning
+
+        warnings.warn("NVIDIA_TESLA_A100 is deprecated: use NVIDIA_A100", RayDeprecationWarning, stacklevel=2)
         return NVIDIA_A100
     from eagleray._private import missing
 

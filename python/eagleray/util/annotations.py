@@ -39,22 +39,32 @@ def PublicAPI(*args: Any, stability: str = "stable", api_group: str = "Others") 
     return _marker(args, AnnotationType.PUBLIC_API, note, api_group)
 
 
-def DeveloperAPI(*args: Any) -> Any:
-    """Marks what is for authors of libraries and may change with each release: ``@DeveloperAPI``."""
-    return _marker(args, AnnotationType.DEVELOPER_API, "For developers: it may change with each release.")
+def DeveloperAPI(*args: Any, stability: str = "stable", api_group: str = "Others") -> Any:
+    """Marks what is for authors of libraries and may change with each release: ``@DeveloperAPI``.
+
+    Args:
+        *args: What is marked, when there are no parentheses.
+        stability: Named in the documentation if it is not "stable".
+        api_group: The group in a documentation.
+    """
+    kind = "" if stability == "stable" else f" ({stability})"
+    note = f"For developers{kind}: it may change with each release."
+    return _marker(args, AnnotationType.DEVELOPER_API, note, api_group)
 
 
 def Deprecated(*args: Any, message: str | None = None, warning: bool = False, **unknown: Any) -> Any:
     """Marks what may be removed: ``@Deprecated`` or ``@Deprecated(message="use g()", warning=True)``.
 
     Args:
-        *args: What is marked, when there are no parentheses.
+        *args: What is marked, when there are no parentheses; a text is the message.
         message: The reason, and what to use instead.
         warning: Whether each use gives a ``RayDeprecationWarning``.
         **unknown: Refused.
     """
     if unknown:
         raise ValueError(f"Deprecated() takes message and warning, got also: {', '.join(unknown)}")
+    if args and isinstance(args[0], str):
+        message, args = message or args[0], ()
     note = "Deprecated: it may be removed in a later release." + (f" {message}" if message else "")
     mark = _marker((), AnnotationType.DEPRECATED, note)
 

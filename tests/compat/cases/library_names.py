@@ -351,3 +351,47 @@ def lines_of_loggers(ray: Any) -> None:
         root.removeHandler(handler)
     root.setLevel(level)
     sys.stderr.flush()
+
+
+@case
+def names_of_the_jobs_api(ray: Any) -> None:
+    jobs = part(ray, "job_submission")
+    sdk, common = part(ray, "dashboard.modules.job.sdk"), part(ray, "dashboard.modules.job.common")
+    models = part(ray, "dashboard.modules.job.pydantic_models")
+    print(sdk.JobSubmissionClient is jobs.JobSubmissionClient, sdk.JobStatus is jobs.JobStatus)
+    print(common.JobStatus is jobs.JobStatus, common.JobInfo is jobs.JobInfo)
+    print([getattr(models, name) is getattr(jobs, name) for name in ("JobDetails", "JobType", "DriverInfo")])
+    addresses = part(ray, "dashboard.modules.dashboard_sdk")
+    parse = addresses.parse_cluster_info
+    print(addresses.DEFAULT_DASHBOARD_ADDRESS, parse("host:1"))
+    print(parse("http://host:1", cookies={"a": "b"}, headers={"c": "d"}, metadata={"e": "f"}))
+    print(parse("https://host"))
+    for address in ("ray://host:1", "no_such_module_here://host"):
+        attempt(address, lambda address=address: parse(address))
+
+
+@case
+def old_names_of_the_state_api_warn(ray: Any) -> None:
+    import warnings
+
+    for name in ("api", "common", "exception"):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            module = f"{ray.__name__}.experimental.state.{name}"
+            sys.modules.pop(module, None)
+            importlib.import_module(module)
+        print(name, sorted({one.category.__name__ for one in seen}))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        print(part(ray, "util.accelerators").NVIDIA_TESLA_A100, [one.category.__name__ for one in seen])
+
+
+@case
+def a_summary_of_memory_is_where_programs_import_it(ray: Any) -> None:
+    summary = part(ray, "_private.internal_api").memory_summary
+    kept = ray.put("one")
+    here = part(ray, "_private.worker").global_worker.node.gcs_address
+    print(kept.hex() in summary(here), "LOCAL_REFERENCE" in summary(here, line_wrap=False))
+    gone = kept.hex()
+    del kept
+    print(gone in summary(here))

@@ -45,6 +45,7 @@ def make(library: str, side: str) -> Path:
 def run(python: Path, library: str, seconds: float) -> str:
     """What a library's program prints. A program that fails or does not end is an error with its last lines."""
     clean = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH", "RAY_ADDRESS")}
+    clean["EAGLERAY_RAY_LIBS"] = str(ROOT / "build" / "ray-libs")  # Ray itself does not look at it
     program = HERE / "programs" / f"example_{library}.py"
     done = subprocess.run([python, program], env=clean, capture_output=True, text=True, timeout=seconds)
     if done.returncode:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from eagleray._private import ray_name
 from eagleray._private.calls import python_path
 from eagleray._private.hot_error import HotError, explain
+from eagleray._private.libraries import cache, finder
 from eagleray._private.messages import pack
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 
@@ -31,7 +32,10 @@ _READ_AT_IMPORT = (
 )
 #: Modules of third parties that a zygote imports before it is asked, if the driver has imported them.
 _PRELOAD_ALWAYS = ("numpy",)
-_PRELOAD_IF_IMPORTED = ("pandas", "numba", "numba.cuda")
+_PRELOAD_IF_IMPORTED = (
+    *("pandas", "numba", "numba.cuda", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet"),
+    *("ray.data", "ray.tune", "ray.train", "ray.serve", "ray.rllib"),
+)
 _RPC_TIMEOUT_MS = 30_000
 _PACK_TIMEOUT_MS = 600_000
 
@@ -101,11 +105,12 @@ def driver_base(runtime_env: Mapping[str, Any] | None, submission: Inherited | N
         "bare": False,
         "job_env": job_env,
     }
+    _add_libraries(spec)
     checked = _checked(runtime_env) if runtime_env else {}
     if submission is None:
         return _derive(EnvBase("", spec, {}), checked)
     if submission.packages:
-        spec["packages"] = submission.packages
+        spec["packages"] = [*submission.packages, *spec.get("packages", ())]
     again = {field: value for field, value in submission.runtime_env.items() if field in _MADE_ON_NODES}
     if again.keys() & {"pip", "uv"} and sys.prefix == submission.prefix:
         # This process runs in this node's virtual environment: other nodes lack its interpreter and its folders.
@@ -145,6 +150,8 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
 
 def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     """Returns the key of the environment for a task's or actor's ``runtime_env``. The daemon is told of it."""
+    if finder.number_found() != session.libraries:
+        _follow_libraries(session)
     base = session.env
     if not runtime_env:
         return base.key
@@ -155,15 +162,48 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     checked = _checked(runtime_env)
     made = _derive(base, checked)
     if made.key != base.key:
-        try:
-            # A call is answered when the folders of the environment were brought to the head.
-            limit = _PACK_TIMEOUT_MS if "packages" in made.spec else _RPC_TIMEOUT_MS
-            session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), limit)
-        except HotError as error:
-            raise explain(error) from None
+        _define(session, made.spec, made.key)
     if name:
         session.envs[name] = made.key
     return made.key
+
+
+def _follow_libraries(session: Session) -> None:
+    """Gives the session's environment what the program has loaded of Ray's libraries since it was made."""
+    session.libraries = finder.number_found()
+    if session.role != DRIVER:
+        return  # a worker has what its program has
+    base = session.env
+    spec = {**base.spec, "env": dict(base.spec["env"]), "job_env": dict(base.spec["job_env"])}
+    spec["preload"] = list(dict.fromkeys([*spec["preload"], *_preload()]))
+    spec["job_env"][ray_name.VARIABLE] = "1"
+    _add_libraries(spec)
+    made = _derive(EnvBase("", spec, base.runtime_env), {})
+    if made.key == base.key:
+        return
+    _define(session, made.spec, made.key)
+    session.env = made
+    session.envs.clear()
+
+
+def _add_libraries(spec: dict[str, Any]) -> None:
+    """Adds the files of Ray's libraries, if the program uses them: other nodes may lack them."""
+    root = finder.root() if finder.number_found() else None
+    if root is None or root in spec["sys_path"]:
+        return
+    spec["sys_path"] = [*spec["sys_path"], root]
+    package = {"Path": os.path.join(root, cache.INNER), "Module": True, "Excludes": ["__pycache__"]}
+    spec["packages"] = [*spec.get("packages", ()), {**package, "NoGitignore": True, "Hash": "", "Node": 0}]
+
+
+def _define(session: Session, spec: Mapping[str, Any], key: str) -> None:
+    """Tells the daemon of an environment."""
+    # A call is answered when the folders of the environment were brought to the head.
+    limit = _PACK_TIMEOUT_MS if "packages" in spec else _RPC_TIMEOUT_MS
+    try:
+        session.hot.rpc("env_define", pack({**spec, "key": key}), limit)
+    except HotError as error:
+        raise explain(error) from None
 
 
 def key_of_program(
@@ -193,10 +233,7 @@ def key_of_program(
     spec["packages"] = [*base.spec.get("packages", ()), package]
     key = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
     spec["env"][KEY_VARIABLE] = key
-    try:
-        session.hot.rpc("env_define", pack({**spec, "key": key}), _PACK_TIMEOUT_MS)
-    except HotError as error:
-        raise explain(error) from None
+    _define(session, spec, key)
     session.envs[name] = key
     return key
 

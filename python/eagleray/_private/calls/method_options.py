@@ -25,6 +25,9 @@ NAMES = (
 #: The options of the decorator. The name of a call is one of the call.
 DECORATOR = tuple(name for name in NAMES if name != "name")
 
+#: What Ray's libraries mark their calls with, for Ray's dashboard.
+_LABELS = "_labels"
+
 
 def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> dict[str, Any]:
     """Checks the options of a method's calls and returns them as they travel.
@@ -40,7 +43,9 @@ def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> 
     """
     if "tensor_transport" in options:
         _check_transport(f"{method.name}.options", options["tensor_transport"])
-        options = {name: value for name, value in options.items() if name != "tensor_transport"}
+    if _LABELS in options:
+        check_type(_LABELS, TABLE[_LABELS], options[_LABELS])
+    options = {name: value for name, value in options.items() if name not in ("tensor_transport", _LABELS)}
     for name in options:
         if name not in NAMES:
             near = suggestions.suggestion(name, NAMES)

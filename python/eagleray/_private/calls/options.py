@@ -104,9 +104,11 @@ def _unsupported(name: str, value: Any) -> None:
     raise ValueError(f"The option {name!r} is not supported")
 
 
-def _unless_empty(name: str, value: Any) -> None:
-    if value:
-        raise ValueError(f"The option {name!r} is not supported yet: leave it out")
+def _texts(name: str, value: Any) -> None:
+    """Ray's libraries mark what they submit with texts, for Ray's dashboard. Nothing shows them here."""
+    for key, text in value.items():
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise TypeError(f"{name!r} has texts by name, got {key!r}: {text!r}")
 
 
 def _no_transport(name: str, value: Any) -> None:
@@ -158,7 +160,7 @@ TABLE: dict[str, Option] = {
     "fallback": both(list, tuple, check=fallback.check_list),
     "fallback_after": both(*NUMBER, check=fallback.check_after),
     "fallback_strategy": both(list, check=labels.check_fallback),
-    "_labels": both(dict, check=_unless_empty),
+    "_labels": both(dict, check=_texts),
     "num_returns": _task(int, str, check=_num_returns),
     flow.LIMIT: _task(int, check=_items_ahead),
     flow.EACH: _task(int, check=_per_yield, decorator_only=True),

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from eagleray._private.environments import arrangement, checks
+from eagleray._private.libraries import cache
 
 _MODULES = "py_modules"
 _FOLDER = "working_dir"
@@ -54,6 +55,8 @@ class _Builder:
         for package in self.packages:
             if any(package is one for one in used):
                 continue  # a file that a need unpacks is in no path
+            if os.path.basename(package["Path"]) == cache.INNER:
+                continue  # Ray's libraries belong to no field
             if (_MODULES if package["Module"] else _FOLDER) in fields:
                 self._forget(os.path.dirname(package["Path"]) if package["Module"] else package["Path"])
                 gone.append(package)

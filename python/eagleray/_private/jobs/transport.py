@@ -19,6 +19,9 @@ _MOST_ANSWER = 256 << 20
 _MOST_LINE = 16 << 20
 _URL_FILE = "dashboard"
 
+#: Names of this machine that no other machine can have.
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
 
 def server_url(address: str | None) -> str:
     """Returns the URL of the server of jobs.
@@ -145,13 +148,22 @@ class Transport:
         self._path = parts.path.rstrip("/")
         self._tls = _context(verify) if parts.scheme == "https" else None
         self._headers = {str(name): str(value) for name, value in headers.items()}
-        given = {name.lower() for name in self._headers}
-        if not given & {"authorization", "x-ray-authorization"}:
-            known = token()
-            if known:
-                self._headers["Authorization"] = f"Bearer {known}"
+        given = {name.lower(): value for name, value in self._headers.items()}
+        if "x-ray-authorization" not in given:
+            own = given.get("authorization")
+            if own is None:
+                self._add_token("Authorization")
+            elif self._host in _HERE and not own.lower().startswith(
+                "bearer "
+            ):  # it is for somebody else than the server
+                self._add_token("X-Ray-Authorization")
         if cookies:
             self._headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+
+    def _add_token(self, header: str) -> None:
+        known = token()
+        if known:
+            self._headers[header] = f"Bearer {known}"
 
     def ask(self, method: str, path: str, *, fields: Any = None, body: IO[bytes] | None = None, length: int = 0) -> Any:
         """Makes a request and returns the JSON of the answer; None if it has none.

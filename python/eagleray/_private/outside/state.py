@@ -88,6 +88,16 @@ class GlobalState:
         """Returns what each node has."""
         return api.total_per_node()
 
+    def get_cluster_config(self) -> None:
+        """Returns None: nobody starts further nodes, so nothing says how many there may be."""
+
+    def get_max_resources_from_cluster_config(self) -> None:
+        """Returns None, for the same reason."""
+
+    def get_draining_nodes(self) -> dict[str, int]:
+        """Returns nodes that are about to leave, by id, with the time until which they stay: there are none."""
+        return {}
+
     def chrome_tracing_dump(self, filename: str | None = None) -> list[dict[str, Any]] | None:
         """Returns the events of ``timeline``, or writes them."""
         return timeline(filename)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copyreg
 import json
 import logging
 import os
@@ -16,16 +17,18 @@ from eagleray._private.calls.resources import from_units
 from eagleray._private.context import here
 from eagleray._private.ids import ActorID, ClusterID, JobID, NodeID, PlacementGroupID, TaskID
 from eagleray._private.refs import ObjectRef
-from eagleray._private.session import api, census, heads
+from eagleray._private.session import api, census, driver, heads
 from eagleray._private.session.decorator import remote as remote
 from eagleray._private.session.driver import RayContext as RayContext
 from eagleray._private.session.driver import init as init
 from eagleray._private.session.driver import is_initialized as is_initialized
 from eagleray._private.session.driver import shutdown as shutdown
 from eagleray._private.state import DRIVER, UNIT, Session, process
+from eagleray._private.values import serialization
 from eagleray.exceptions import RaySystemError
 from eagleray.util import inspection
 
+_post_init_hooks = driver.post_init_hooks
 cancel, get, get_actor, get_gpu_ids = api.cancel, api.get, api.get_actor, api.get_gpu_ids
 kill, nodes, put, wait = api.kill, api.nodes, api.put, api.wait
 
@@ -264,8 +267,24 @@ def _names_in_group(name: str) -> list[str]:
     return [f"{name}_group_{group}", *([f"{name}_group_{index}_{group}"] if index != "-1" else [])]
 
 
+class SerializedObject:
+    """A value as it would be stored: its size, and the references in it."""
+
+    def __init__(self, value: Any) -> None:
+        _, meta, buffers, nested = serialization.encode(value)
+        self.total_bytes = len(meta) + sum(memoryview(buffer).nbytes for buffer in buffers or ())
+        self.contained_object_refs = [one for one in nested or () if isinstance(one, ObjectRef)]
+
+
 class SerializationContext:
     """How classes are pickled in this process."""
+
+    def serialize(self, value: Any) -> SerializedObject:
+        """Returns how large a value is when it is stored, and which references are in it."""
+        return SerializedObject(value)
+
+    def _register_cloudpickle_reducer(self, cls: type, reducer: Callable[[Any], Any]) -> None:
+        copyreg.pickle(cls, reducer)
 
     def _register_cloudpickle_serializer(self, cls: type, custom_serializer: Any, custom_deserializer: Any) -> None:
         inspection.register_serializer(cls, serializer=custom_serializer, deserializer=custom_deserializer)

@@ -379,7 +379,8 @@ def nodes() -> list[dict[str, Any]]:
     """Returns the machines of the cluster, as dictionaries with Ray's keys.
 
     A node that is alive, and of which nothing was heard for some seconds, has ``Unreachable`` true: nothing new is
-    placed there. ``DeathReasonMessage`` says why a node is dead.
+    placed there. ``DeathReasonMessage`` says why a node is dead. A node that
+    gets no new work because it leaves the cluster has ``Drain``, with ``reason``, ``message`` and ``deadline_ms``.
 
     If workers of a node hold memory of NVIDIA GPUs, ``GpuMemory`` in the entry of the node lists which worker
     holds how many bytes of which GPU.
@@ -415,6 +416,7 @@ def nodes() -> list[dict[str, Any]]:
                 "Unreachable": node["unreachable"],
                 "Resources": from_units(node["resources"]) if node["alive"] else {},
                 "Labels": {"ray.io/node-id": node_id, **(node.get("labels") or {})},
+                **({"Drain": node["drain"]} if "drain" in node else {}),
                 **({"GpuMemory": gpu_uses[node["node_id"]]} if node["node_id"] in gpu_uses else {}),
             }
         )

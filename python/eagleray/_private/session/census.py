@@ -31,8 +31,16 @@ _PLACES = {
     "stored": "STORED",
 }
 _SILENT = "nothing was heard of it for some seconds; nothing new is placed there"
+
 #: Places of objects that another row may know better.
 _UNKNOWN = ("PENDING", "ELSEWHERE", "LOST")
+
+
+def _draining(row: dict[str, Any]) -> str | None:
+    """Says that a node which is alive leaves the cluster; None for one that does not."""
+    if not row["DrainReason"]:
+        return None
+    return f"it leaves the cluster, and no new work is placed there ({row['DrainReason']}): {row['DrainMessage']}"
 
 
 class Census:
@@ -206,6 +214,7 @@ class Census:
                     "placement_group_id": _group_of(actor["Strategy"]),
                     "label_selector": selector_of(actor["Strategy"]),
                     "num_restarts": actor["Restarts"],
+                    "num_restarts_due_to_node_preemption": actor["Preempted"],
                     "call_site": sites.get(actor["ActorID"]) or None,
                 }
             )
@@ -239,7 +248,7 @@ class Census:
                 "node_ip": row["Address"],
                 "is_head_node": row["IsHead"],
                 "state": "ALIVE" if row["Alive"] else "DEAD",
-                "state_message": _SILENT if row["Unreachable"] else row["Reason"] or None,
+                "state_message": _SILENT if row["Unreachable"] else row["Reason"] or _draining(row),
                 "node_name": row["Name"],
                 "resources_total": _amounts(row["Resources"]) or {},
                 "labels": {"ray.io/node-id": row["NodeID"].hex(), **(row["Labels"] or {})},

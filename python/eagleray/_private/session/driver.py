@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eagleray._private import auto_init_hook, driver_log, suggestions
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _DRAIN_MS = 2_000
 MIN_STORE_BYTES = 78_643_200
+
+#: What libraries have ``init`` call when it has started or joined a session.
+post_init_hooks: list[Callable[[], None]] = []
 
 _lock = threading.RLock()
 _daemon: Any = None
@@ -176,6 +179,8 @@ def init(
     if namespace == "":
         raise ValueError('"" is not a valid namespace. Pass None to not specify a namespace.')
     settings = None
+    if logging_config is None and "RAY_LOGGING_CONFIG_ENCODING" in os.environ:
+        logging_config = {"encoding": os.environ["RAY_LOGGING_CONFIG_ENCODING"]}
     if job_config is not None or logging_config is not None:
         from eagleray._private.session import job_settings
 
@@ -207,7 +212,9 @@ def init(
         reports = sys.modules.get("eagleray._private.session.metric_reports")
         if reports is not None:  # the program has counted something before
             reports.reports.wake()
-        return RayContext(session)
+    for hook in list(post_init_hooks):
+        hook()
+    return RayContext(session)
 
 
 def _tell_of_variables() -> None:
@@ -394,7 +401,8 @@ def _open(
         atexit.register(_at_exit, os.getpid())
     from eagleray._private.session import printing
 
-    session.on_close.append(printing.start(hot))
+    bare = settings is not None and settings.logging is not None
+    session.on_close.append(printing.start(hot, bare))
     if settings is not None:
         session.on_close.append(settings.end)
     if before is not None:

@@ -46,6 +46,7 @@ class Printer:
         err: Standard error, likewise.
         clock: Seconds.
         fold: Whether identical lines are folded.
+        bare: Whether lines of workers are shown as they are, without name and process id.
     """
 
     def __init__(
@@ -54,11 +55,13 @@ class Printer:
         err: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
         fold: bool = True,
+        bare: bool = False,
     ) -> None:
         self._out = out
         self._err = err
         self._clock = clock
         self._fold = fold
+        self._bare = bare
         self._seen: dict[tuple[str, bool], _Copies] = {}
         self._progress: set[bool] = set()  # streams whose last line ended in \r
 
@@ -68,7 +71,7 @@ class Printer:
             return
         process = f" pid={pid}" if pid else ""
         place = f", ip={node}" if node else ""
-        prefix = f"({source or name or 'worker'}{process}{place})"
+        prefix = "" if self._bare and not source else f"({source or name or 'worker'}{process}{place}) "
         if carriage:
             self._write(prefix, stderr, text, carriage=True, warn=bool(source))
             return
@@ -139,7 +142,7 @@ class Printer:
 
     def _put(self, stream: TextIO, prefix: str, stderr: bool, text: str, carriage: bool, note: str, warn: bool) -> None:
         if _is_terminal(stream):
-            prefix = f"{_YELLOW if warn else _CYAN}{prefix}{_RESET}"
+            prefix = prefix and f"{_YELLOW if warn else _CYAN}{prefix.rstrip()}{_RESET} "
             note = f"{_GREEN}{note}{_RESET}" if note else ""
         before = ""
         if stderr in self._progress and not carriage:
@@ -147,9 +150,9 @@ class Printer:
             self._progress.discard(stderr)
         if carriage:
             self._progress.add(stderr)
-            stream.write(f"\r{prefix} {text}")
+            stream.write(f"\r{prefix}{text}")
         else:
-            stream.write(f"{before}{prefix} {text}{note}\n")
+            stream.write(f"{before}{prefix}{text}{note}\n")
         stream.flush()
 
 
@@ -160,9 +163,14 @@ def _is_terminal(stream: Any) -> bool:
         return False
 
 
-def start(hot: Any) -> Callable[[], None]:
-    """Starts the thread that shows events. It returns a function that ends it when all arrived events are shown."""
-    printer = Printer(fold=os.environ.get("RAY_DEDUP_LOGS", "1") != "0")
+def start(hot: Any, bare: bool = False) -> Callable[[], None]:
+    """Starts the thread that shows events. It returns a function that ends it when all arrived events are shown.
+
+    Args:
+        hot: The C extension.
+        bare: Whether lines of workers are shown without name and process id: each says by itself who has written it.
+    """
+    printer = Printer(fold=os.environ.get("RAY_DEDUP_LOGS", "1") != "0", bare=bare)
     stop = threading.Event()
     thread = threading.Thread(target=_run, args=(hot, printer, stop), name="eagleray-printer", daemon=True)
     thread.start()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from eagleray._private.tools import actions_cli, job_cli, logs_cli, state_cli
+from eagleray._private.tools import actions_cli, job_cli, libraries_cli, logs_cli, state_cli
 from eagleray._private.tools.terminal import flags
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -50,6 +50,7 @@ def _words(binary: str, help_of_more: str) -> dict[tuple[str, ...], list[str]]:
         (state_cli.parser(), ()),
         (actions_cli.parser(), ()),
         (job_cli.parser(), ("job",)),
+        (libraries_cli.parser(), ("ray-libs",)),
         (logs_cli.parser(), ("logs",)),
     ):
         for action in parser._actions:

@@ -1,4 +1,4 @@
-"""Picklers that refuse device arrays of other libraries and put references into a table.
+"""Picklers that refuse device arrays of other libraries, put references into a table and take out torch's memory.
 
 numba, cupy and torch would pickle a pointer into this process's GPU memory, or a copy that nobody asked for.
 """
@@ -13,6 +13,7 @@ from typing import Any
 _MARK = "__cuda_array_interface__"
 _NUMBA_MARK = "__cuda_ndarray__"  # also the class of the simulator's arrays
 _DLPACK_MARK = "__dlpack_device__"
+_TORCH = frozenset({"torch", "torch.storage"})  # the modules of torch's tensors and their memory
 _HOST = (1, 3, 11)  # DLPack's kinds of memory that the host can read: its own memory, and memory that CUDA and ROCm pin
 _COPIES = {
     "numba": "copy it with .copy_to_host()",
@@ -55,6 +56,8 @@ class Pickler(pickle.Pickler):
         """Raises for a device array, replaces a reference, and leaves all other objects to pickle."""
         if type(obj) is References.kind and self.references is not None:
             return self.references.take(obj)
+        if type(obj).__module__ in _TORCH and (found := _of_torch(obj)) is not NotImplemented:
+            return found
         _look(obj)
         return NotImplemented
 
@@ -73,11 +76,19 @@ def by_value(cloudpickle: Any) -> Any:
             def reducer_override(self, obj: Any) -> Any:
                 if type(obj) is References.kind and self.references is not None:
                     return self.references.take(obj)
+                if type(obj).__module__ in _TORCH and (found := _of_torch(obj)) is not NotImplemented:
+                    return found
                 _look(obj)
                 return super().reducer_override(obj)
 
         _by_value = ByValue
     return _by_value
+
+
+def _of_torch(obj: Any) -> Any:
+    from eagleray._private.values import torch_storage
+
+    return torch_storage.reduce(obj)
 
 
 def _look(obj: Any) -> None:

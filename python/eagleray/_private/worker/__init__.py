@@ -16,7 +16,15 @@ _OUTSIDE = frozenset(
     {
         *("BaseContext", "CoreWorker", "Node", "RayContext", "RemoteFunctionNoArgs", "SerializationContext", "Worker"),
         *("SCRIPT_MODE", "WORKER_MODE", "SPILL_WORKER_MODE", "RESTORE_WORKER_MODE"),
-        *("_global_node", "blocking_get_inside_async_warned", "cancel", "get", "get_actor", "get_dashboard_url"),
+        *(
+            "_global_node",
+            "_post_init_hooks",
+            "blocking_get_inside_async_warned",
+            "cancel",
+            "get",
+            "get_actor",
+            "get_dashboard_url",
+        ),
         *("get_gpu_ids", "get_resource_ids", "global_worker", "init", "is_initialized", "kill", "logger", "nodes"),
         *("_wait_async", "pickle"),
         *("print_to_stdstream", "print_worker_logs", "put", "remote", "shutdown", "wait"),

@@ -1,0 +1,1 @@
+"""The names below ``ray.dashboard.modules`` that programs use to submit jobs."""

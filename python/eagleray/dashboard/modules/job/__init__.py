@@ -1,0 +1,1 @@
+"""Other names of ``eagleray.job_submission``."""
