@@ -9,6 +9,7 @@ import eagleray as ray
 import numpy as np
 import pytest
 from eagleray.util import collective as col
+from eagleray.util.collective import bfloat16
 from eagleray.util.collective.types import Backend, ReduceOp
 from pace import until
 
@@ -196,13 +197,56 @@ def test_names_of_backends() -> None:
     assert col.is_backend_available("gloo") and not col.is_backend_available("nccl")
 
 
+def test_bfloat16_is_half_of_a_float32() -> None:
+    every = np.arange(1 << 16, dtype="u2")
+    wide = bfloat16.widened(every.view(bfloat16.TYPE))
+    numbers = ~np.isnan(wide)
+    assert (bfloat16.rounded(wide).view("u2")[numbers] == every[numbers]).all()
+    assert np.isnan(bfloat16.widened(bfloat16.rounded(wide[~numbers]))).all() and (~numbers).sum() == 254
+    near = np.float32([[1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, 3.4e38]])
+    found = bfloat16.widened(bfloat16.rounded(near))
+    assert found.tolist() == [[1, 1 + 2**-6, 1 + 2**-7, np.inf]]  # ties go to the even one
+    assert bfloat16.rounded(np.float32(2)).shape == () and bfloat16.name(np.dtype("V2")) == "bfloat16"
+
+
+def test_arrays_of_bfloat16_are_combined_as_numbers() -> None:
+    made = members(2, "short")
+
+    def calls() -> Any:
+        rank = col.get_rank("short")
+        value = bfloat16.rounded(np.float32([1.5, -2, 1e30]) * (rank + 1))
+        col.allreduce(value, "short")
+        other = bfloat16.rounded(np.float32([rank, 7]))
+        col.broadcast(other, 1, "short")
+        try:
+            col.allreduce(np.ones(2, "V2" if rank else "f4"), "short")
+        except RuntimeError as error:
+            return bfloat16.widened(value).tolist(), bfloat16.widened(other).tolist(), str(error)
+        raise AssertionError("arrays of two types were combined")
+
+    for value, other, said in together(made, calls):
+        assert value[:2] == [4.5, -6] and abs(value[2] - 3e30) < 2**-8 * 3e30 and other == [1, 7]
+        assert "float32" in said and "bfloat16" in said
+
+
 def test_torch_tensors_of_a_cpu() -> None:
     torch = pytest.importorskip("torch")
     made = members(2, "torch")
 
     def calls() -> Any:
-        value = torch.ones(3)
-        col.allreduce(value, "torch")
-        return value.tolist()
+        found = []
+        for kind in (torch.float32, torch.bfloat16, torch.float16, torch.int64, torch.uint8):
+            value = torch.ones(8, dtype=kind)[::2]
+            col.allreduce(value, "torch")
+            parts = [torch.zeros(2, dtype=kind) for _ in range(2)]
+            col.allgather(parts, torch.full((2,), 3, dtype=kind), "torch")
+            found.append([*value.tolist(), *parts[1].tolist(), value.dtype is kind])
+        try:
+            col.allreduce(torch.ones(2).to(torch.float8_e4m3fn), "torch")
+        except TypeError as error:
+            assert "float8_e4m3fn" in str(error)
+        else:
+            raise AssertionError("taken")
+        return found
 
-    assert together(made, calls) == [[2, 2, 2]] * 2
+    assert together(made, calls) == [[[2, 2, 2, 2, 3, 3, True]] * 5] * 2

@@ -323,6 +323,9 @@ def test_what_cannot_be_submitted_is_refused(client: JobSubmissionClient, tmp_pa
             client.submit_job(**fields)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="does not exist on this machine"):
         client.submit_job(entrypoint="true", runtime_env={"working_dir": str(tmp_path / "none")})
+    for env in ({"working_dir": "s3://bucket/no_archive"}, {"py_modules": ["ftp://host/code.zip"]}):
+        with pytest.raises(ValueError, match=r"must end with one of|do not download from"):
+            client.submit_job(entrypoint="true", runtime_env=env)
     with pytest.raises(TypeError, match="runtime_env must be a dict"):
         client.submit_job(entrypoint="true", runtime_env="x")  # type: ignore[arg-type]
     assert len(client.list_jobs()) == before

@@ -284,3 +284,56 @@ def test_without_the_files_an_import_names_the_command(imported: str) -> None:
     done = subprocess.run([sys.executable, "-c", imported], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "run `eagleray ray-libs install` once" in done.stderr
     assert "EAGLERAY_RAY_LIBS_AUTO=1" in done.stderr and "ModuleNotFoundError" in done.stderr
+
+
+def test_a_program_may_have_them_installed_by_its_import(
+    offer: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel, asked = offer(FILES), []
+    real = install.install
+
+    def from_file(version: str, file: str | None = None, say: Callable[[str], None] = print) -> str:
+        asked.append(version)
+        return real(version, str(wheel), say)
+
+    monkeypatch.setattr(install, "install", from_file)
+    monkeypatch.setattr(finder, "_root", None)
+    assert finder.find("ray.data", False) is None and not finder.can_find("ray.data") and asked == []
+    monkeypatch.setenv(finder.AUTO_VARIABLE, "1")
+    assert finder.can_find("ray.data") and not finder.can_find("ray.nothing") and asked == []
+    finder._install()
+    assert asked == [VERSION] and finder.root() == cache.place(VERSION)
+    found = finder.find("ray.data", False)
+    assert found is not None and found.origin == os.path.join(cache.place(VERSION), cache.INNER, "ray/data/__init__.py")
+    monkeypatch.setattr(install, "install", real)
+    monkeypatch.setattr(finder, "_root", None)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    cache.remove(VERSION)
+    with pytest.raises(
+        ImportError, match=r"(?s)EAGLERAY_RAY_LIBS_AUTO=1, and .* cannot be installed: pip cannot download"
+    ):
+        finder.find("ray.data", True)
+
+
+def test_a_cache_of_another_user_is_not_used(offer: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    install.install(VERSION, str(offer(FILES)))
+    monkeypatch.setattr(finder, "_root", None)
+    if os.geteuid() == 0:
+        os.chown(cache.place(VERSION), 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(ImportError, match="belongs to another user"):
+        finder.root()
+
+
+def test_packages_that_are_missing_are_named_together(
+    offer: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install.install(VERSION, str(offer(FILES)))
+    monkeypatch.setattr(finder, "_root", None)
+    monkeypatch.setattr(finder, "_is_there", lambda module: module not in ("psutil", "google.protobuf"))
+    with pytest.raises(
+        ModuleNotFoundError, match=r"ray\.data needs packages .*: protobuf, psutil\. Run `pip install 'eagle"
+    ):
+        finder.find("ray.data", True)
+    assert finder.number_found() == 0

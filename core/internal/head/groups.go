@@ -259,14 +259,23 @@ func (h *Head) RemoveGroup(ctx context.Context, id ids.Group) error {
 	return h.state.RemoveGroup(ctx, id, "it was removed by remove_placement_group()", h.nowMs())
 }
 
-// removeGroupsOf ends the groups that an actor has made and that are not detached.
-func (h *Head) removeGroupsOf(ctx context.Context, a *record.Actor) error {
+// groupsOf returns the groups that end when an incarnation of a detached actor does: those that it has made and that are not detached themselves.
+func (h *Head) groupsOf(a *record.Actor) (list []ids.Group) {
+	if !a.Detached {
+		return nil
+	}
 	for _, g := range h.state.ListGroups() {
-		if g.Actor != a.ID || g.Detached || !g.Live() {
-			continue
+		if g.Actor == a.ID && !g.Detached && g.Live() {
+			list = append(list, g.ID)
 		}
-		if err := h.state.RemoveGroup(ctx, g.ID, fmt.Sprintf("the detached actor %s, which had made it, has been restarted", a.ID), h.nowMs()); err != nil {
-			return fmt.Errorf("remove group %s: %w", g.ID, err)
+	}
+	return list
+}
+
+func (h *Head) removeGroups(ctx context.Context, list []ids.Group, why string) error {
+	for _, id := range list {
+		if err := h.state.RemoveGroup(ctx, id, why, h.nowMs()); err != nil {
+			return fmt.Errorf("remove group %s: %w", id, err)
 		}
 	}
 	return nil

@@ -2,7 +2,9 @@ package head
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -165,5 +167,39 @@ func TestGroups_EventsWereMissed_AllAreLookedAtAgain(t *testing.T) {
 	}
 	if h.groupRows[ids.Group{2}] != nil || h.groupRows[ids.Group{3}] == nil {
 		t.Errorf("the rows are %v", h.groupRows)
+	}
+}
+
+func (s *records) RemoveGroup(_ context.Context, id ids.Group, _ string, _ int64) error {
+	s.ended = append(s.ended, fmt.Sprintf("group %d removed", id[0]))
+	return nil
+}
+
+// The groups that a detached actor has made end when it is restarted, but for detached ones and those that are gone; those of other actors stay. When the
+// restart is refused, as for an incarnation that is over, the groups may be those of the next incarnation, and stay.
+func TestRestart_DetachedActor_ItsGroupsEnd(t *testing.T) {
+	var log bytes.Buffer
+	actor := record.Actor{ID: ids.Actor{'a'}, State: record.ActorAlive, Incarnation: 1, MaxRestarts: 1, Detached: true}
+	other := record.Actor{ID: ids.Actor{'b'}, State: record.ActorAlive, Incarnation: 1, MaxRestarts: 1}
+	groups := []record.Group{
+		{ID: ids.Group{1}, Actor: actor.ID, State: record.GroupCreated}, {ID: ids.Group{2}, Actor: actor.ID, State: record.GroupPending},
+		{ID: ids.Group{3}, Actor: actor.ID, State: record.GroupCreated, Detached: true}, {ID: ids.Group{4}, Actor: actor.ID, State: record.GroupRemoved},
+		{ID: ids.Group{5}, Actor: other.ID, State: record.GroupCreated}, {ID: ids.Group{6}, State: record.GroupCreated},
+	}
+	for _, step := range []struct {
+		who    record.Actor
+		refuse error
+		want   []string
+	}{
+		{actor, nil, []string{"a#1 restarts: crashed", "group 1 removed", "group 2 removed"}},
+		{actor, record.ErrStale, []string{"a#1 restarts: crashed"}},
+		{other, nil, []string{"b#1 restarts: crashed"}},
+	} {
+		s := &records{groups: groups, refuse: step.refuse}
+		h := quietHead(s, &log)
+		err := h.restart(t.Context(), &step.who, record.Cause{Message: "crashed"}, true)
+		if !errors.Is(err, step.refuse) || !slices.Equal(s.ended, step.want) {
+			t.Errorf("actor %c, refused with %v: %v and %q, want %q", step.who.ID[0], step.refuse, err, s.ended, step.want)
+		}
 	}
 }

@@ -47,18 +47,17 @@ func ignoreTooLate(err error) error {
 	return err
 }
 
-// restart ends the record's incarnation: the next follows if that is allowed. A detached actor is the only user of the groups that it has made, and its next
-// incarnation makes them anew, so they end with the incarnation; those of other actors go on until their job or the actor ends.
+// restart ends the record's incarnation: the next follows if that is allowed. A detached actor makes its groups anew in its next incarnation, so they end with
+// this one; those of other actors go on until their job or the actor ends.
 func (h *Head) restart(ctx context.Context, a *record.Actor, c record.Cause, allowed bool) error {
 	n, known := h.state.Node(a.Node)
 	moves := known && c.Reason == record.NodeDied && n.Preempted() && a.MayMove()
 	if allowed && (moves || a.MayRestart()) {
-		if a.Detached {
-			if err := h.removeGroupsOf(ctx, a); err != nil {
-				return err
-			}
+		old := h.groupsOf(a) // before the next incarnation can make some
+		if err := h.state.ActorRestarting(ctx, a.ID, a.Incarnation, c); err != nil {
+			return err
 		}
-		return h.state.ActorRestarting(ctx, a.ID, a.Incarnation, c)
+		return h.removeGroups(ctx, old, fmt.Sprintf("the detached actor %s, which had made it, was restarted", a.ID))
 	}
 	return h.state.ActorDead(ctx, a.ID, a.Incarnation, c, h.nowMs())
 }

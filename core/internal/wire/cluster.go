@@ -71,6 +71,9 @@ type NodeInfo struct {
 	DrainReason     string // empty: it is not drained
 	DrainMessage    string
 	DrainDeadlineMs int64 // 0: there is none
+
+	StartedMs int64 // 0 of an older head
+	EndedMs   int64
 }
 
 // DrainNode asks that a node gets no new work and leaves the cluster.

@@ -114,10 +114,15 @@ _Operator = In | NotIn | Exists | DoesNotExist
 
 def _texts(operator: str, values: tuple[str, ...]) -> list[str]:
     if not values:
-        raise ValueError(f'{operator} takes at least one value, as {operator}("a", "b")')
+        raise ValueError(
+            f'{operator} takes at least one value, as {operator}("a", "b"): '
+            f"The variadic parameter of the {operator} operator must be a non-empty tuple"
+        )
     for index, value in enumerate(values):
         if not isinstance(value, str):
-            raise ValueError(f"{operator}: the value in position {index} must be a text, got {value!r}")
+            raise ValueError(
+                f"Type of value in position {index} for the {operator} operator must be str, got {value!r}"
+            )
     return list(values)
 
 

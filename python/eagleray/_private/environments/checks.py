@@ -148,6 +148,15 @@ def _py_modules(value: Any) -> list[str] | None:
     return found or None
 
 
+def check_uri(field: str, uri: str) -> str:
+    """Returns a URI of ``working_dir`` or ``py_modules``.
+
+    Raises:
+        ValueError: nodes do not download from there, or no package has such a name.
+    """
+    return _uri(field, uri, (*ARCHIVES, WHEEL) if field == "py_modules" else ARCHIVES)
+
+
 def _uri(field: str, uri: str, endings: tuple[str, ...]) -> str:
     scheme = uri_scheme(uri)
     path = uri.partition("://")[2].split("?")[0].split("#")[0]

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
+from eagleray._private.environments import checks
 from eagleray._private.session import node
 
 _EXCLUDED = ".git,.venv,venv,__pycache__"
@@ -58,7 +59,7 @@ def _one(field: str, value: Any, excludes: Sequence[str], named: bool, send: Upl
         raise TypeError(f"runtime_env[{field!r}] must be a path, got {type(value).__name__}")
     path = os.fspath(value)
     if "://" in path:
-        return path
+        return path if path.startswith("gcs://") else checks.check_uri(field, path)
     if not os.path.exists(path):
         raise ValueError(f"runtime_env[{field!r}]: {path!r} does not exist on this machine")
     if os.path.isfile(path) and path.endswith(_ARCHIVES):

@@ -11,7 +11,7 @@ import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import spec_from_file_location
+from importlib.util import find_spec, spec_from_file_location
 
 from eagleray._private.libraries import cache, releases
 
@@ -38,6 +38,12 @@ _NEVER = frozenset(
     )
 )
 
+#: Module → package that has it. All of Ray's libraries import these.
+_NEEDED = {
+    **{"colorama": "colorama", "filelock": "filelock", "fsspec": "fsspec", "google.protobuf": "protobuf"},
+    **{"numpy": "numpy", "packaging": "packaging", "pandas": "pandas", "psutil": "psutil", "pyarrow": "pyarrow"},
+    **{"requests": "requests", "yaml": "pyyaml"},
+}
 #: Modules of Ray that are replaced for the libraries → the file below ``shims`` that takes their place.
 _REPLACED = {"ray.util.rpdb": "debugger.py"}
 
@@ -55,6 +61,8 @@ def root() -> str | None:
                 return entry
         own = cache.place(releases.USED)
         if cache.is_whole(own):
+            if os.stat(own).st_uid not in (0, os.geteuid()):
+                raise ImportError(f"{own} belongs to another user, so nothing is imported from there")
             _root = own
     return _root
 
@@ -85,6 +93,8 @@ def find(name: str, importing: bool) -> ModuleSpec | None:
         _install()
     spec = _locate(name)
     if spec is not None and importing:
+        if _is_library(name):
+            _check_needed(name)
         global _number
         _number += 1
         state = sys.modules.get("eagleray._private.state")
@@ -98,6 +108,24 @@ def _is_library(name: str) -> bool:
     from eagleray._private import missing
 
     return missing.is_library(name)
+
+
+def _check_needed(name: str) -> None:
+    """Raises if packages are not installed that Ray's libraries need."""
+    lacking = [package for module, package in _NEEDED.items() if not _is_there(module)]
+    if lacking:
+        raise ModuleNotFoundError(
+            f"{name} needs packages that are not installed: {', '.join(lacking)}. Run `pip install "
+            "'eagleray-ray-compat[data,tune,train]'`, or install them by themselves",
+            name=name,
+        )
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return module in sys.modules or find_spec(module) is not None
+    except (ImportError, ValueError):  # its package is not there
+        return False
 
 
 def _locate(name: str) -> ModuleSpec | None:

@@ -437,7 +437,7 @@ def _error_type(task: dict[str, Any]) -> str | None:
         return None
     if code == "placement_group_removed" and task["ActorID"]:
         return "ACTOR_DIED"
-    return _ERROR_TYPES.get(code, code.upper())
+    return _ERROR_TYPES.get(str(code), str(code).upper())
 
 
 def _exit_type(reason: str) -> str:

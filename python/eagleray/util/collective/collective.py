@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from eagleray._private.session import api
+from eagleray.util.collective import bfloat16
 from eagleray.util.collective import group as members
 from eagleray.util.collective.types import Backend, ReduceOp
 
@@ -180,7 +181,7 @@ def _rank(group: members.Group, what: str, rank: Any) -> Any:
 
 def _form(tensor: Any) -> tuple[tuple[int, ...], str]:
     array = members.array(tensor)
-    return array.shape, str(array.dtype)
+    return array.shape, bfloat16.name(array.dtype)
 
 
 def allreduce(tensor: Any, group_name: str = "default", op: ReduceOp = ReduceOp.SUM) -> None:

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 from eagleray._private import numpy_extra
+from eagleray.util.collective import bfloat16
 from eagleray.util.collective.types import ReduceOp
 
 
@@ -154,7 +155,8 @@ def reduced(arrays: list[Any], op: ReduceOp) -> Any:
         ReduceOp.MIN: np.minimum,
         ReduceOp.MAX: np.maximum,
     }[op]
-    out = np.array(arrays[0])
+    short = arrays[0].dtype == bfloat16.TYPE
+    out = bfloat16.widened(arrays[0]) if short else np.array(arrays[0])
     for one in arrays[1:]:
-        function(out, one, out=out)
-    return out
+        function(out, bfloat16.widened(one) if short else one, out=out)
+    return bfloat16.rounded(out) if short else out

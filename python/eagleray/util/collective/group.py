@@ -9,6 +9,7 @@ from eagleray._private.session.decorator import remote
 from eagleray._private.state import WORKER, process
 from eagleray.exceptions import RayActorError
 from eagleray.runtime_context import get_runtime_context
+from eagleray.util.collective import bfloat16
 from eagleray.util.collective.exchange import Exchange
 from eagleray.util.collective.types import Backend, ReduceOp
 
@@ -152,10 +153,10 @@ def check_op(op: Any) -> ReduceOp:
 
 
 def array(tensor: Any) -> Any:
-    """The numpy array that shares memory with a tensor of a CPU.
+    """The numpy array that shares memory with a tensor of a CPU. That of ``bfloat16`` has ``bfloat16.TYPE``.
 
     Raises:
-        TypeError: it is no numpy array and no torch tensor on a CPU.
+        TypeError: it is no numpy array and no torch tensor on a CPU, or numpy has no such array.
     """
     import sys
 
@@ -164,7 +165,15 @@ def array(tensor: Any) -> Any:
         return tensor
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(tensor, torch.Tensor) and tensor.device.type == "cpu":
-        return tensor.detach().numpy()
+        if tensor.dtype is torch.bfloat16:
+            return tensor.detach().view(torch.int16).numpy().view(bfloat16.TYPE)
+        try:
+            return tensor.detach().numpy()
+        except TypeError as error:
+            raise TypeError(
+                f"collective calls with the backend 'gloo' do not take tensors of {tensor.dtype} with the layout "
+                f"{tensor.layout}, of which numpy has no array: {error}"
+            ) from None
     raise TypeError(
         f"collective calls with the backend 'gloo' take numpy arrays and torch tensors on a CPU, got {type(tensor)}"
     )
@@ -179,8 +188,8 @@ def write(tensor: Any, value: Any) -> None:
     target = array(tensor)
     if target.shape != value.shape or target.dtype != value.dtype:
         raise RuntimeError(
-            f"the tensor has shape {target.shape} of {target.dtype}, and what it gets has shape {value.shape} of "
-            f"{value.dtype}"
+            f"the tensor has shape {target.shape} of {bfloat16.name(target.dtype)}, and what it gets has shape "
+            f"{value.shape} of {bfloat16.name(value.dtype)}"
         )
     if not target.flags.writeable:
         raise RuntimeError("the tensor cannot be written: it is an argument from the object store, so copy it first")
