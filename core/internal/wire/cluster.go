@@ -64,8 +64,6 @@ type NodeInfo struct {
 
 	Unreachable bool   // nothing was heard of it for some seconds; nothing new is placed there
 	Reason      string // why it is dead
-	StartedMs   int64  // 0 of an older head
-	EndedMs     int64
 
 	// Of a node that gets no new work and leaves, or has left for that reason.
 	DrainReason     string // empty: it is not drained
