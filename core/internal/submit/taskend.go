@@ -65,6 +65,9 @@ func raised(t *Task, value []byte) *templates.Why {
 			text = envelope.ExceptionText(value, t.Template.Name)
 		}
 	}
+	if t.Canceled { // what the task was interrupted with, or what it did about that
+		return templates.NewWhy(string(fault.TaskCancelled), text)
+	}
 	return templates.NewWhy(wire.Raised, text)
 }
 

@@ -438,7 +438,7 @@ _ERROR_TYPES = {
 
 
 def _error_type(task: dict[str, Any]) -> str | None:
-    code = task.get("Code")  # an older node says nothing
+    code: str = task.get("Code") or ""  # an older node says nothing
     if not code:
         return None
     if code == "placement_group_removed" and task["ActorID"]:
