@@ -27,8 +27,8 @@ SPACE = {"zone": "a b"}
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"label_selector": "zone"}, TypeError, "The type of keyword 'label_selector' must be (<class 'dict'>"),
-        ({"label_selector": [("zone", "a")]}, TypeError, "The type of keyword 'label_selector' must be (<class 'dict'>"),
+        ({"label_selector": "zone"}, TypeError, "The type of keyword 'label_selector' must be (<class 'dict'"),
+        ({"label_selector": [("zone", "a")]}, TypeError, "The type of keyword 'label_selector' must be (<class 'dict'"),
         ({"label_selector": {3: "a"}}, TypeError, "the name of a label must be a text, got 3"),
         ({"label_selector": {"zone": 3}}, TypeError, "the condition of 'zone' must be a text, got 3"),
         ({"label_selector": {"zone": None}}, ValueError, "the condition of 'zone' must be a text, got None"),
