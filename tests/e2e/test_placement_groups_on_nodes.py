@@ -100,6 +100,25 @@ def test_an_actor_lives_on_the_node_of_its_bundle() -> None:
         assert found == nodes_of(group)
 
 
+def test_groups_of_a_detached_actor_end_when_a_kill_restarts_it() -> None:
+    @eagleray.remote(num_cpus=0, max_restarts=1, max_task_retries=-1)
+    class Maker:
+        def __init__(self) -> None:
+            self.made = ready(placement_group([{"CPU": 1}] * 2, "STRICT_SPREAD"))
+
+        def group(self) -> PlacementGroup:
+            return self.made
+
+    actor = Maker.options(name="maker", lifetime="detached").remote()
+    first = eagleray.get(actor.group.remote(), timeout=PATIENCE_S)
+    eagleray.kill(actor, no_restart=False)
+    becomes(lambda: placement_group_table(first)["state"], "REMOVED")
+    second = eagleray.get(actor.group.remote(), timeout=PATIENCE_S)
+    assert second != first and placement_group_table(second)["state"] == "CREATED"
+    eagleray.kill(actor)
+    becomes(lambda: placement_group_table(second)["state"], "REMOVED")
+
+
 def test_bundles_of_a_lost_node_are_placed_again(cluster: Cluster) -> None:
     more = cluster.add_node(num_cpus=2, resources={"here": 1})
     cluster.wait_for_nodes()

@@ -259,6 +259,28 @@ func (h *Head) RemoveGroup(ctx context.Context, id ids.Group) error {
 	return h.state.RemoveGroup(ctx, id, "it was removed by remove_placement_group()", h.nowMs())
 }
 
+// restartWithoutGroups has the next incarnation of an actor follow, and ends the groups that a detached actor has made. For a report that is before the restart:
+// the next incarnation may give its groups the same names. A request that is repeated is answered from what is remembered of it, and the incarnation of the
+// record is the one that it has led to, whose groups stay. So for a request the groups end when the restart has been seen to be new.
+func (h *Head) restartWithoutGroups(ctx context.Context, a *record.Actor, c record.Cause) error {
+	old, why := h.groupsOf(a), fmt.Sprintf("the detached actor %s, which had made it, was restarted", a.ID)
+	incarnation := func() uint64 {
+		now, _ := h.state.Actor(a.ID)
+		return now.Incarnation
+	}
+	_, requested := record.RequestIn(ctx)
+	if !requested && incarnation() == a.Incarnation {
+		h.removeGroups(old, why)
+	}
+	if err := h.state.ActorRestarting(ctx, a.ID, a.Incarnation, c); err != nil {
+		return err
+	}
+	if requested && incarnation() > a.Incarnation {
+		h.removeGroups(old, why)
+	}
+	return nil
+}
+
 // groupsOf returns the groups that end when an incarnation of a detached actor does: those that it has made and that are not detached themselves.
 func (h *Head) groupsOf(a *record.Actor) (list []ids.Group) {
 	if !a.Detached {
@@ -272,13 +294,11 @@ func (h *Head) groupsOf(a *record.Actor) (list []ids.Group) {
 	return list
 }
 
-func (h *Head) removeGroups(ctx context.Context, list []ids.Group, why string) error {
+// removeGroups ends groups. Each removal is a change of its own, and not the one that a request in progress is remembered by.
+func (h *Head) removeGroups(list []ids.Group, why string) {
 	for _, id := range list {
-		if err := h.state.RemoveGroup(ctx, id, why, h.nowMs()); err != nil {
-			return fmt.Errorf("remove group %s: %w", id, err)
-		}
+		h.logLost("group removed", h.state.RemoveGroup(h.ctx, id, why, h.nowMs()))
 	}
-	return nil
 }
 
 // AwaitGroup calls done once: when the group has another state than the one that was seen, with its record, and why it is INFEASIBLE. Seen may be "": then it

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,8 +176,8 @@ func (s *records) RemoveGroup(_ context.Context, id ids.Group, _ string, _ int64
 	return nil
 }
 
-// The groups that a detached actor has made end when it is restarted, but for detached ones and those that are gone; those of other actors stay. When the
-// restart is refused, as for an incarnation that is over, the groups may be those of the next incarnation, and stay.
+// The groups that a detached actor has made end when it is restarted, but for detached ones and those that are gone; those of other actors stay. Groups
+// that may be those of the next incarnation stay: when a restart is refused, or was made before and is only remembered.
 func TestRestart_DetachedActor_ItsGroupsEnd(t *testing.T) {
 	var log bytes.Buffer
 	actor := record.Actor{ID: ids.Actor{'a'}, State: record.ActorAlive, Incarnation: 1, MaxRestarts: 1, Detached: true}
@@ -187,19 +188,31 @@ func TestRestart_DetachedActor_ItsGroupsEnd(t *testing.T) {
 		{ID: ids.Group{5}, Actor: other.ID, State: record.GroupCreated}, {ID: ids.Group{6}, State: record.GroupCreated},
 	}
 	for _, step := range []struct {
-		who    record.Actor
-		refuse error
-		want   []string
+		who       record.Actor
+		requested bool
+		now       uint64 // the incarnation that is read
+		refuse    error
+		want      string
 	}{
-		{actor, nil, []string{"a#1 restarts: crashed", "group 1 removed", "group 2 removed"}},
-		{actor, record.ErrStale, []string{"a#1 restarts: crashed"}},
-		{other, nil, []string{"b#1 restarts: crashed"}},
+		{actor, false, 1, nil, "group 1 removed, group 2 removed, a#1 restarts: crashed"},
+		{actor, false, 2, record.ErrStale, "a#1 restarts: crashed"},
+		{actor, true, 2, nil, "a#1 restarts: crashed, group 1 removed, group 2 removed"},
+		{actor, true, 1, nil, "a#1 restarts: crashed"},
+		{actor, true, 2, record.ErrStale, "a#1 restarts: crashed"},
+		{other, false, 1, nil, "b#1 restarts: crashed"},
+		{other, true, 2, nil, "b#1 restarts: crashed"},
 	} {
-		s := &records{groups: groups, refuse: step.refuse}
+		now := step.who
+		now.Incarnation = step.now
+		s := &records{groups: groups, refuse: step.refuse, actors: []record.Actor{now}}
 		h := quietHead(s, &log)
-		err := h.restart(t.Context(), &step.who, record.Cause{Message: "crashed"}, true)
-		if !errors.Is(err, step.refuse) || !slices.Equal(s.ended, step.want) {
-			t.Errorf("actor %c, refused with %v: %v and %q, want %q", step.who.ID[0], step.refuse, err, s.ended, step.want)
+		ctx := t.Context()
+		if step.requested {
+			ctx = record.Request{Number: 1}.With(ctx)
+		}
+		err := h.restart(ctx, &step.who, record.Cause{Message: "crashed"}, true)
+		if got := strings.Join(s.ended, ", "); !errors.Is(err, step.refuse) || got != step.want {
+			t.Errorf("actor %c, a request %v, then #%d, refused with %v: %v and %q, want %q", step.who.ID[0], step.requested, now.Incarnation, step.refuse, err, got, step.want)
 		}
 	}
 }

@@ -53,11 +53,7 @@ func (h *Head) restart(ctx context.Context, a *record.Actor, c record.Cause, all
 	n, known := h.state.Node(a.Node)
 	moves := known && c.Reason == record.NodeDied && n.Preempted() && a.MayMove()
 	if allowed && (moves || a.MayRestart()) {
-		old := h.groupsOf(a) // before the next incarnation can make some
-		if err := h.state.ActorRestarting(ctx, a.ID, a.Incarnation, c); err != nil {
-			return err
-		}
-		return h.removeGroups(ctx, old, fmt.Sprintf("the detached actor %s, which had made it, was restarted", a.ID))
+		return h.restartWithoutGroups(ctx, a, c)
 	}
 	return h.state.ActorDead(ctx, a.ID, a.Incarnation, c, h.nowMs())
 }

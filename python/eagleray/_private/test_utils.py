@@ -43,8 +43,6 @@ from eagleray.util.queue import Empty, Queue
 
 #: An older name of Ray's.
 async_wait_for_condition_async_predicate = async_wait_for_condition
-#: The folder of the package.
-RAY_PATH = os.path.dirname(os.path.abspath(eagleray.__file__))
 
 
 class RayTestTimeoutException(Exception):
@@ -394,8 +392,8 @@ def kill_raylet(raylet: Mapping[str, Any], graceful: bool = False) -> None:
 
 def object_memory_usage() -> float:
     """Returns how many bytes of the object stores are in use."""
-    name = "object_store_memory"
-    return eagleray.cluster_resources().get(name, 0) - eagleray.available_resources().get(name, 0)
+    totals, free = eagleray.cluster_resources(), eagleray.available_resources()
+    return totals.get("object_store_memory", 0) - free.get("object_store_memory", 0)
 
 
 def is_placement_group_removed(pg: Any) -> bool:

@@ -60,14 +60,14 @@ def _typed(untyped: Any, dtype: Any) -> Any:
 
 
 def _rebuild_v3(storage: Any, *values: Any) -> Any:
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     return torch._utils._rebuild_tensor_v3(types.SimpleNamespace(_untyped_storage=storage), *values)
 
 
 def _copied(buffer: Any) -> Any:
     """A storage with a copy of the buffer."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     numpy = numpy_extra.need("a tensor of torch")
     made = torch.empty(memoryview(buffer).nbytes, dtype=torch.uint8)
@@ -77,7 +77,7 @@ def _copied(buffer: Any) -> Any:
 
 def _shared(buffer: Any) -> Any:
     """A storage whose memory is the buffer, which stays as long as a tensor looks at it."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     numpy = numpy_extra.need("a tensor of torch")
     return torch.from_numpy(numpy.frombuffer(buffer, numpy.uint8)).untyped_storage()
