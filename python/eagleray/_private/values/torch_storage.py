@@ -10,6 +10,7 @@ not write into those, and one that does is ended by the kernel.
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import sys
@@ -54,21 +55,18 @@ def _shares() -> bool:
 
 
 def _typed(untyped: Any, dtype: Any) -> Any:
-    import torch  # type: ignore[import-not-found, unused-ignore]
-
+    torch = importlib.import_module("torch")
     return torch.storage.TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
 
 
 def _rebuild_v3(storage: Any, *values: Any) -> Any:
-    import torch  # pyright: ignore[reportMissingImports]
-
+    torch = importlib.import_module("torch")
     return torch._utils._rebuild_tensor_v3(types.SimpleNamespace(_untyped_storage=storage), *values)
 
 
 def _copied(buffer: Any) -> Any:
     """A storage with a copy of the buffer."""
-    import torch  # pyright: ignore[reportMissingImports]
-
+    torch = importlib.import_module("torch")
     numpy = numpy_extra.need("a tensor of torch")
     made = torch.empty(memoryview(buffer).nbytes, dtype=torch.uint8)
     numpy.copyto(made.numpy(), numpy.frombuffer(buffer, numpy.uint8))
@@ -77,7 +75,6 @@ def _copied(buffer: Any) -> Any:
 
 def _shared(buffer: Any) -> Any:
     """A storage whose memory is the buffer, which stays as long as a tensor looks at it."""
-    import torch  # pyright: ignore[reportMissingImports]
-
+    torch = importlib.import_module("torch")
     numpy = numpy_extra.need("a tensor of torch")
     return torch.from_numpy(numpy.frombuffer(buffer, numpy.uint8)).untyped_storage()
