@@ -85,6 +85,7 @@ ELSEWHERE = {
     "eagleray.util.client.common": "for libraries that import it",
     "eagleray.util.client.ray_client_helpers": "for libraries that import it",
     "eagleray.util.client.worker": "for libraries that import it",
+    "eagleray.util.collective.bfloat16": "eagleray.util.collective",
     "eagleray.util.collective.collective": "eagleray.util.collective",
     "eagleray.util.collective.exchange": "eagleray.util.collective",
     "eagleray.util.collective.group": "eagleray.util.collective",
