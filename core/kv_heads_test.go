@@ -49,11 +49,11 @@ func threeHeads(t *testing.T) (list []*machine) {
 			}
 		})
 		if join == nil {
-			found := regexp.MustCompile(`(--address=\S+) (--token-file=\S+)`).FindSubmatch(out)
+			found := regexp.MustCompile(`--address='(\S+)' (--token-file=\S+)`).FindSubmatch(out)
 			if found == nil {
 				t.Fatalf("it does not say how others join:\n%s", out)
 			}
-			join = []string{string(found[1]), string(found[2])}
+			join = []string{"--address=" + string(found[1]), string(found[2])}
 		}
 		now, err := os.ReadFile(filepath.Join(base, fmt.Sprintf("eagleray-%d", os.Getuid()), "current"))
 		if err != nil {

@@ -64,7 +64,7 @@ func startHeads(t *testing.T) *heads {
 		})
 		said := h.run(base, append(flags, others...)...)
 		if others == nil {
-			found := regexp.MustCompile(`--address=(\S+) --token-file=(\S+)`).FindStringSubmatch(said)
+			found := regexp.MustCompile(`--address='(\S+)' --token-file=(\S+)`).FindStringSubmatch(said)
 			if found == nil {
 				t.Fatal(said)
 			}
