@@ -461,7 +461,7 @@ class TestActors:
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"fallback": {"num_cpus": 1}}, TypeError, "must be list or tuple"),
+        ({"fallback": {"num_cpus": 1}}, TypeError, r"'fallback' must be \(<class 'list'>, <class 'tuple'>"),
         ({"fallback": [1]}, TypeError, r"fallback\[0\] must be a dictionary"),
         ({"fallback": [{}, (got,)]}, TypeError, r"fallback\[1\] must be a dictionary"),
         ({"fallback": [(3, {})]}, TypeError, r"fallback\[0\] must be a dictionary"),

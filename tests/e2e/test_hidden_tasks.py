@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import eagleray as ray
@@ -14,9 +15,11 @@ from pace import until
 
 
 @pytest.fixture(scope="module", autouse=True)
-def session() -> None:
+def session() -> Iterator[None]:
     ray.shutdown()
     ray.init(address="local", num_cpus=2)
+    yield
+    ray.shutdown()
 
 
 @ray.remote(num_cpus=0)

@@ -216,7 +216,7 @@ def test_the_head_listens_at_its_port_and_unused_ports_are_told_of(command: Comm
     done = command.start(f"--port={port}", "--object-manager-port=0", "--include-dashboard=false")
     (line,) = done.stderr.splitlines()
     assert "--object-manager-port (the head has one port" in line and "dashboard" not in line
-    assert f":{port} --token-file=" in done.stdout
+    assert f":{port}' --token-file=" in done.stdout
     with socket.socket() as probe:
         probe.connect(("127.0.0.1", port))
 

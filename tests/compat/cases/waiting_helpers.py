@@ -144,9 +144,9 @@ def resources_of_a_group_by_their_names(ray: Any) -> None:
     @ray.remote(num_cpus=1)
     def held() -> list[str]:
         found = importlib.import_module(worker).get_resource_ids()
-        return sorted(name for name in found if not name.startswith("bundle"))
+        return [name for name in found if not name.startswith("bundle")]
 
     group = ray.util.placement_group([{"CPU": 1}, {"CPU": 1}])
     inside = held.options(placement_group=group, placement_group_bundle_index=1).remote()
-    print([name.replace(group.id.hex(), "ID") for name in ray.get(inside)], ray.get(held.remote()))
+    print(sorted(name.replace(group.id.hex(), "ID") for name in ray.get(inside)), ray.get(held.remote()))
     ray.util.remove_placement_group(group)

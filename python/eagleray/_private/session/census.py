@@ -179,7 +179,7 @@ class Census:
             "worker_pid": where["Pid"] if where is not None else None,
             "language": "PYTHON",
             "required_resources": _amounts(task["Resources"]),
-            "placement_group_id": _hex(task["GroupID"]),
+            "placement_group_id": _hex(task.get("GroupID")),
             "start_time_ms": started,
             "call_site": task["Site"] or None,
             "error_type": _error_type(task),
