@@ -1,4 +1,4 @@
-"""``util.state`` about what has ended or was set up: logs of one task, where tasks ran, creations, runtime environments."""
+"""``util.state``: logs of one task, where tasks ran that have ended, creations of actors, runtime environments."""
 
 from __future__ import annotations
 
@@ -165,7 +165,8 @@ def test_command_shows_the_log_of_a_task() -> None:
     ray.get(ref)
     shows(ref, "for the command\n")
     folder = ray._private.state.process.session.session_dir  # type: ignore[attr-defined,union-attr]
-    command = [sys.executable, "-c", "from eagleray._private.cli import main; main()", "logs", "task", "--address", folder]
+    program = "from eagleray._private.cli import main; main()"
+    command = [sys.executable, "-c", program, "logs", "task", "--address", folder]
     done = subprocess.run(
         [*command, "--id", ref.task_id().hex()], capture_output=True, text=True, timeout=60, check=False
     )

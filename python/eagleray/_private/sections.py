@@ -1,8 +1,8 @@
 """The lines in what a worker writes that say who has written the lines after them.
 
-A line of the form ``\\x1f:name:TEXT`` has what stands in front of the lines after it where the driver shows them. A line
-``\\x1f:task:+HEX`` has the id of the task that writes the lines after it, and ``\\x1f:task:-HEX`` says that this task
-has ended. A line ``\\x1f:task:-`` says that no task writes.
+A line of the form ``\\x1f:name:TEXT`` has what stands in front of the lines after it where the driver shows them. A
+line ``\\x1f:task:+HEX`` has the id of the task that writes the lines after it, and ``\\x1f:task:-HEX`` says that this
+task has ended. A line ``\\x1f:task:-`` says that no task writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``util.state`` about what has ended or was set up: where tasks ran, creations of actors, logs of tasks, environments."""
+"""``util.state``: where tasks ran that have ended, creations of actors, logs of tasks, runtime environments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def row_of(ray: Any, ref: Any, wanted: Callable[[Any], bool] = lambda row: True)
 
 
 def ended(row: Any) -> bool:
-    return bool(row.end_time_ms)
+    return bool(row.start_time_ms and row.end_time_ms and row.worker_pid)  # two processes tell Ray of these
 
 
 def outcome(ray: Any, ref: Any) -> str:
@@ -57,7 +57,7 @@ def creations(ray: Any, actor: Any, state: str) -> None:
 
 @case
 def where_and_when_a_finished_task_ran(ray: Any) -> None:
-    ref = ray.remote(num_cpus=0)(os.getpid).remote()
+    ref = ray.remote(num_cpus=0)(lambda: os.getpid()).remote()
     pid = ray.get(ref)
     row = row_of(ray, ref, ended)
     print(row.state, row.worker_pid == pid, row.node_id == ray.get_runtime_context().get_node_id(), row.error_type)

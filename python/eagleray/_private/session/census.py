@@ -207,12 +207,12 @@ class Census:
         """Returns what workers have run last, also workers that have ended. Of a task that ran twice the latest run."""
         found: dict[bytes, dict[str, Any]] = {}
         for part in self.parts:
-            for process in (*(part["Processes"] or ()), *(part["Workers"] or ())):
-                for task in process.get("Ran") or ():
+            for one in (*(part["Processes"] or ()), *(part["Workers"] or ())):
+                for task in one.get("Ran") or ():
                     started = task.get("StartedUs") or 0  # an older node says nothing
                     if started and started >= found.get(task["TaskID"], {"StartedUs": 0})["StartedUs"]:
-                        where = {"NodeID": part["NodeID"], "WorkerID": process["WorkerID"], "Pid": process["Pid"]}
-                        found[task["TaskID"]] = {**task, **where, "Reason": process.get("Reason")}
+                        where = {"NodeID": part["NodeID"], "WorkerID": one["WorkerID"], "Pid": one["Pid"]}
+                        found[task["TaskID"]] = {**task, **where, "Reason": one.get("Reason")}
         return found
 
     def _add_run(self, row: dict[str, Any], run: dict[str, Any] | None) -> None:

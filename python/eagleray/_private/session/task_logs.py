@@ -103,4 +103,4 @@ def last_lines(text: bytes, number: int) -> bytes:
 
 def without_marks(data: bytes) -> bytes:
     """Returns whole lines of a worker's file without those that only say who writes."""
-    return b"".join(filter(is_text, data.splitlines(keepends=True)))
+    return b"".join(line for line in data.splitlines(keepends=True) if is_text(line))

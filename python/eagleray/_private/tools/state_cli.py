@@ -62,8 +62,8 @@ def parser() -> argparse.ArgumentParser:
 
     lists = commands.add_parser(
         "list",
-        help="list actors, events of the cluster, jobs, nodes, objects, placement groups, runtime environments, tasks or "
-        "workers",
+        help="list actors, events of the cluster, jobs, nodes, objects, placement groups, runtime environments, "
+        "tasks or workers",
     )
     lists.add_argument("resource", choices=sorted(_SCHEMAS))
     lists.add_argument("--format", choices=["default", "table", "json", "yaml"], default="default")

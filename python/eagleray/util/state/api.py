@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from eagleray._private.refs import ObjectRef
 
 S = TypeVar("S", bound=StateSchema)
+
+
 class InvalidFilter(RayStateApiException, ValueError):
     """A filter or a limit that no list can have. Both of its bases are what programs look for."""
 

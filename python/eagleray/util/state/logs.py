@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from eagleray._private.session import api, census, task_logs
 from eagleray._private.sections import is_text
+from eagleray._private.session import api, census, task_logs
 from eagleray._private.session.decorator import remote
 from eagleray._private.state import process
 from eagleray.exceptions import GetTimeoutError, RayTaskError
@@ -133,7 +133,16 @@ def get_log(
     if task_id is not None:
         place, name = _file_of_task(address, task_id, attempt_number, suffix, timeout)
         return _parts_of_task(
-            place, timeout, name, task_id, tail, follow, _interval or 0.5, encoding, errors or "strict", filter_ansi_code
+            place,
+            timeout,
+            name,
+            task_id,
+            tail,
+            follow,
+            _interval or 0.5,
+            encoding,
+            errors or "strict",
+            filter_ansi_code,
         )
     if submission_id is not None:
         node_id, filename = _log_of_job(address, submission_id)
@@ -361,7 +370,7 @@ def _start_of(folder: str, name: str, lines: int, may_lack: bool = False) -> int
                 if at + end + 1 < size and is_text(block[end + 1 : end + 3]):
                     seen += 1
                     if seen == lines:
-                        return at + end + 1
+                        return int(at + end + 1)
                 end = block.rfind(b"\n", 0, end)
             after = block[:2]
         return 0
