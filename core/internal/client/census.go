@@ -47,7 +47,7 @@ func (c *Client) lastRuns() []wire.TaskRow {
 	c.exec.AddRuns(&t, wire.MaxLastRuns)
 	for i := range t.Ran {
 		if r := &t.Ran[i]; r.State == wire.TaskRunning {
-			r.State, r.EndedMs = wire.TaskFinished, time.Now().UnixMilli()
+			r.State, r.EndedUs = wire.TaskFinished, time.Now().UnixMicro()
 		}
 	}
 	return t.Ran

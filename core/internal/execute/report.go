@@ -29,7 +29,7 @@ func (w *Worker) Report() wire.Running {
 // tasks that others have submitted. The rows are at most limit.
 func (w *Worker) AddRuns(t *wire.ProcessCensus, limit int) {
 	row := func(task ids.Task, tmpl *Template, state string, started, ended int64) {
-		r := wire.TaskRow{StartedMs: started, EndedMs: ended, TaskID: bytes.Clone(task[:]), Name: tmpl.Name, Method: tmpl.Kind == frame.KindMethod, State: state}
+		r := wire.TaskRow{StartedUs: started, EndedUs: ended, TaskID: bytes.Clone(task[:]), Name: tmpl.Name, Method: tmpl.Kind == frame.KindMethod, State: state}
 		if r.Method {
 			r.ActorID = bytes.Clone(w.actorID[:])
 		}
@@ -38,7 +38,7 @@ func (w *Worker) AddRuns(t *wire.ProcessCensus, limit int) {
 	for k := range w.calls.all() {
 		t.Runs = append(t.Runs, wire.Run{TaskID: bytes.Clone(k.Task[:]), StartedMs: k.started.UnixMilli()})
 		if k.Tmpl != nil && k.Actor == nil && len(t.Ran) < limit {
-			row(k.Task, k.Tmpl, wire.TaskRunning, k.started.UnixMilli(), 0)
+			row(k.Task, k.Tmpl, wire.TaskRunning, k.started.UnixMicro(), 0)
 		}
 	}
 	w.ran.each(func(task ids.Task, tmpl *Template, failed bool, ran ranTime) bool {
@@ -49,7 +49,7 @@ func (w *Worker) AddRuns(t *wire.ProcessCensus, limit int) {
 		if failed {
 			state = wire.TaskFailed
 		}
-		row(task, tmpl, state, ran.startedUs/1000, (ran.startedUs+ran.tookUs)/1000)
+		row(task, tmpl, state, ran.startedUs, ran.startedUs+ran.tookUs)
 		return true
 	})
 }

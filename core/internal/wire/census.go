@@ -111,8 +111,8 @@ type TaskRow struct {
 	Code      string // why a task has failed: a code of package fault, "raised" for an exception; an older node says nothing
 	Error     string // what went wrong, at most MaxTaskError bytes
 	GroupID   []byte // the placement group in which it runs; empty: none
-	StartedMs int64  // of what a worker runs or has run; 0: not known
-	EndedMs   int64
+	StartedUs int64  // of what a worker runs or has run, since 1970; 0: not known
+	EndedUs   int64
 }
 
 const (

@@ -52,6 +52,11 @@ _LEFT = "exit_actor() was called"
 _UNKNOWN = ("PENDING", "ELSEWHERE", "LOST")
 
 
+def _ms(microseconds: int | None) -> int | None:
+    """Returns whole milliseconds; None if the time is not known."""
+    return microseconds // 1000 if microseconds else None
+
+
 def _draining(row: dict[str, Any]) -> str | None:
     """Says that a node which is alive leaves the cluster; None for one that does not."""
     if not row["DrainReason"]:
@@ -161,7 +166,7 @@ class Census:
             for report in self.reports
             for task in report["Tasks"] or ()
         ]
-        ran = self._ran()
+        ran = self.runs()
         for report in self.reports:
             for task in report["Ended"] or ():
                 rows.append(self._task(report, task, None))
@@ -198,14 +203,14 @@ class Census:
             )
         return rows
 
-    def _ran(self) -> dict[bytes, dict[str, Any]]:
+    def runs(self) -> dict[bytes, dict[str, Any]]:
         """Returns what workers have run last, also workers that have ended. Of a task that ran twice the latest run."""
         found: dict[bytes, dict[str, Any]] = {}
         for part in self.parts:
             for one in (*(part["Processes"] or ()), *(part["Workers"] or ())):
                 for task in one.get("Ran") or ():
-                    started = task.get("StartedMs") or 0  # an older node says nothing
-                    if started and started >= found.get(task["TaskID"], {"StartedMs": 0})["StartedMs"]:
+                    started = task.get("StartedUs") or 0  # an older node says nothing
+                    if started and started >= found.get(task["TaskID"], {"StartedUs": 0})["StartedUs"]:
                         where = {"NodeID": part["NodeID"], "WorkerID": one["WorkerID"], "Pid": one["Pid"]}
                         found[task["TaskID"]] = {**task, **where, "Reason": one.get("Reason")}
         return found
@@ -215,8 +220,8 @@ class Census:
         if run is None:
             return
         row["node_id"], row["worker_id"] = run["NodeID"].hex(), run["WorkerID"].hex()
-        row["worker_pid"], row["start_time_ms"] = run["Pid"], run["StartedMs"]
-        row["end_time_ms"] = run.get("EndedMs") or None
+        row["worker_pid"], row["start_time_ms"] = run["Pid"], run["StartedUs"] // 1000
+        row["end_time_ms"] = _ms(run.get("EndedUs"))
         if run["Reason"] == _LEFT and row["state"] == "FAILED" and run["State"] == "FINISHED":
             # The call that ended its actor has done what it was to do, although it has no result.
             row["state"], row["error_type"], row["error_message"] = "FINISHED", None, None
@@ -229,8 +234,8 @@ class Census:
             for task in report["Ran"] or ():
                 if task["TaskID"][8:20] in alive:
                     continue
-                row = self._task(report, task, (report, task.get("StartedMs") or None))
-                row["state"], row["end_time_ms"] = task["State"], task.get("EndedMs") or None
+                row = self._task(report, task, (report, _ms(task.get("StartedUs"))))
+                row["state"], row["end_time_ms"] = task["State"], _ms(task.get("EndedUs"))
                 rows.setdefault(row["task_id"], row)
         return list(rows.values())
 
