@@ -29,4 +29,4 @@ def _dumps_debug(obj: Any, *args: Any, **kwargs: Any) -> bytes:
         raise TypeError(describe_failure(obj, "the value", problem)) from problem
 
 
-cloudpickle.dumps_debug = _dumps_debug  # as in Ray's copy of the package
+cloudpickle.__dict__["dumps_debug"] = _dumps_debug  # as in Ray's copy of the package
