@@ -42,6 +42,9 @@ func (t *Table) SetHome(o *Object, node uint32) {
 	o.home = uint8(i + 1)
 }
 
+// HasHomes reports whether a value was ever noted to lie on another node.
+func (t *Table) HasHomes() bool { return len(t.homes) > 0 }
+
 // HomeNumber is Home as other processes have it: the own node has its number, and 0 says that nothing is known.
 func (t *Table) HomeNumber(o *Object) uint32 {
 	switch home := t.Home(o); home {
