@@ -53,7 +53,7 @@ asan: ## the C of kernels under the address sanitizer
 
 # The tests of a file share sessions, so they run in one process. Those with the mark alone run when all others have ended.
 pytest: dev build/ahead/.ready build/ray-libs/.ready $(VENV)/.examples ## the Python tests, those of JOBS (3) files at a time
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m 'not alone' $(PYTESTS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m 'not alone' --durations=40 --durations-min=3 $(PYTESTS)
 	$(PY) -m pytest -m alone $(PYTESTS)
 
 short: dev ## fail when a line of the benchmark costs 15 % more CPU than stored, beside loops measured with it

@@ -106,7 +106,6 @@ ELSEWHERE = {
     "eagleray.util.state.api": "eagleray.util.state",
     "eagleray.util.state.client": "eagleray.util.state",
     "eagleray.util.state.logs": "eagleray.util.state",
-    "eagleray.util.state.unrecorded": "eagleray.util.state",
     "eagleray.util.timer": "for libraries that import it",
 }
 

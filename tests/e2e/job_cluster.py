@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from eagleray.job_submission import JobDetails, JobSubmissionClient
+from ports import free_port
 from two_nodes import TwoNodes
 
 LIMIT = 60.0
-
-
-def free_port() -> int:
-    """A port of this machine that nothing listens at."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 class JobCluster(TwoNodes):

@@ -17,6 +17,7 @@ from two_nodes import LIMIT, TwoNodes
 pytestmark = pytest.mark.timeout(300)
 
 PROGRAM = """
+import sys
 import eagleray as ray
 ray.init(namespace="space")
 
@@ -33,7 +34,7 @@ class Named:
 one = Named.options(name="one", num_cpus=0).remote()
 two = Named.options(name="two", num_cpus=0, resources={"b": 0.1}, max_restarts=1).remote()
 ray.get([one.say.remote("said on the first node"), two.say.remote("said on the second node")])
-print(one._actor_id.hex(), two._actor_id.hex(), flush=True)
+sys.stdout.write(f"{one._actor_id.hex()} {two._actor_id.hex()}\\n")  # one write: no line of a worker comes between
 stuck = one.wait_in_here.remote()
 print("up", flush=True)
 input()
@@ -147,7 +148,8 @@ def test_a_timeline_is_written_for_the_viewers(eagleray: Running, tmp_path: Path
     events = json.loads(path.read_text())
     assert any(event["name"].endswith("say") for event in events)
     assert all(event["ph"] == "X" and event["ts"] > 0 and event["dur"] >= 0 for event in events)
-    assert "EAGLERAY_TRACE" in eagleray("timeline", status=2)
+    assert "Trace file written" in eagleray("timeline", "--output", str(path))
+    assert any(event["name"].endswith("say") for event in json.loads(path.read_text()))
 
 
 def test_what_is_not_there_is_said(eagleray: Running, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import eagleray as ray
 import pytest
 from eagleray._private.cli import BINARY
+from eagleray._private.outside.state import state as global_state
 from eagleray.cluster_utils import Cluster, ClusterNode
 from eagleray.exceptions import ActorDiedError, NodeDiedError
 from eagleray.util import state
@@ -96,6 +97,7 @@ def test_work_goes_elsewhere_and_the_node_leaves_when_it_is_idle(
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     drained = {"reason": PREEMPTION, "message": "the spot price rose", "deadline_ms": 0}
     assert row(leaves)["Drain"] == drained and "Drain" not in row(stays)
+    assert global_state.get_draining_nodes() == {leaves.node_id: 0}
     (shown,) = state.list_nodes(filters=[("node_id", "=", leaves.node_id)])
     assert shown.state == "ALIVE" and "leaves the cluster" in str(shown.state_message)
     status = subprocess.run(
@@ -177,8 +179,10 @@ def test_at_the_deadline_the_node_ends_and_actors_move_at_no_cost(
     group = placement_group([{"leaves": 0.1, "CPU": 0}, {"stays": 0.1}], strategy="SPREAD")
     movable = placement_group([{"CPU": 0.001}], strategy="PACK")
     assert group.wait(60) and movable.wait(60)
-    asked = time.monotonic()
+    asked, now_ms = time.monotonic(), time.time_ns() // 10**6
     assert drain(cluster, leaves.node_id, "--deadline-remaining-seconds", "3").returncode == 0
+    for deadline_ms in global_state.get_draining_nodes().values():  # none if the node has ended already
+        assert now_ms + 3000 <= deadline_ms < now_ms + 60_000
     until(begun.exists)  # the task is tried again
     assert time.monotonic() - asked >= 3
     gate.touch()

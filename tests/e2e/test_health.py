@@ -9,17 +9,12 @@ import subprocess
 
 import pytest
 from pace import until
+from ports import free_ports
 from two_nodes import Node, TwoNodes
 
 pytestmark = pytest.mark.timeout(300)
 LIMIT = 60.0
 AGENT = ("/api/local_raylet_healthz", "/api/healthz")
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def get(port: int, path: str, **headers: str) -> tuple[int, str]:
@@ -36,7 +31,7 @@ def get(port: int, path: str, **headers: str) -> tuple[int, str]:
 
 
 def test_head_and_nodes_say_that_they_are_well_and_nothing_else() -> None:
-    head, one, two = free_port(), free_port(), free_port()
+    head, one, two = free_ports(3)
     flags = (f"--dashboard-port={head}", f"--dashboard-agent-listen-port={one}")
     with TwoNodes(*flags, second=(f"--dashboard-agent-listen-port={two}",)) as both:
         assert get(head, "/api/gcs_healthz") == (200, "success")

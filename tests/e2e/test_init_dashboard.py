@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from eagleray.job_submission import JobStatus, JobSubmissionClient
-from job_cluster import ended, free_port, gone, wait
+from job_cluster import ended, gone, wait
+from ports import free_port
 
 pytestmark = pytest.mark.timeout(200)
 

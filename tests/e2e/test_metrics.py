@@ -16,7 +16,8 @@ import pytest
 from eagleray._private.session import metric_reports
 from eagleray.util import metrics
 from pace import until
-from test_health import free_port, get
+from ports import free_port, free_ports
+from test_health import get
 from two_nodes import TwoNodes
 
 pytestmark = pytest.mark.timeout(300)
@@ -124,7 +125,7 @@ def test_without_a_port_nothing_is_kept_by_the_node_and_nothing_fails(fresh: Any
 
 
 def test_each_node_of_a_cluster_shows_its_own_metrics_to_who_has_the_token() -> None:
-    one, two = free_port(), free_port()
+    one, two = free_ports(2)
     with TwoNodes(f"--metrics-export-port={one}", second=(f"--metrics-export-port={two}",)) as both:
         for port in (one, two):
             assert get(port, "/metrics")[0] == 401

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from eagleray._private.cli import BINARY
 from pace import until
+from ports import free_ports
 from several_heads import Heads
 from steadywork import CALLS
 from two_nodes import LIMIT, Node
@@ -76,15 +77,6 @@ def test_requests_of_resources_outlive_program_and_leader() -> None:
             assert shown == '  3 \u00d7 {"CPU": 2, "GPU": 0.5} on nodes with zone=in(a,b)\n', said
         mine.python(ASKS.format(arguments=""))
         assert "request_resources" not in mine("status")
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports at which nobody listens now."""
-    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in taken]
-    for listener in taken:
-        listener.close()
-    return ports
 
 
 def addresses(heads: Heads, node: Node) -> list[str]:

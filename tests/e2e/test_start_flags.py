@@ -21,6 +21,7 @@ import eagleray
 import pytest
 from eagleray._private.cli import BINARY
 from eagleray._private.session import spilling
+from ports import free_port
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 60.0
@@ -210,9 +211,7 @@ def test_a_node_outlives_a_blocking_start_that_is_killed_and_stop_ends_it(comman
 
 
 def test_the_head_listens_at_its_port_and_unused_ports_are_told_of(command: Command) -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
+    port = free_port()
     done = command.start(f"--port={port}", "--object-manager-port=0", "--include-dashboard=false")
     (line,) = done.stderr.splitlines()
     assert "--object-manager-port (the head has one port" in line and "dashboard" not in line

@@ -90,10 +90,12 @@ def test_what_cannot_be_read_is_said(other: str) -> None:
         state.list_logs(node_ip=ray.nodes()[0]["NodeManagerAddress"])
     with pytest.raises(RayStateApiException, match="no actor 00 has a process"):
         log(actor_id="00")
-    with pytest.raises(ValueError, match="needs one of filename=, actor_id=, pid= and submission_id="):
+    with pytest.raises(ValueError, match="needs one of filename=, actor_id=, task_id=, pid= and submission_id="):
         state.get_log(pid=1, filename="x")
-    with pytest.raises(RayStateApiException, match="worker_pid"):
+    with pytest.raises(ValueError, match="48 hexadecimal digits"):
         state.get_log(task_id="00")
+    with pytest.raises(RayStateApiException, match=r"log file for task: f{48} \(attempt 0\) with suffix: out"):
+        state.get_log(task_id="f" * 48)
     with pytest.raises(RayStateApiException, match="no job was submitted with the id 'x'"):
         state.get_log(submission_id="x")
     with pytest.raises(ValueError, match="suffix"):
@@ -149,13 +151,6 @@ def test_the_client_gives_what_the_functions_give(other: str) -> None:
         client.summary(common.SummaryResource.TASKS, options=common.SummaryApiOptions(filters=[("name", "=", "x")]))
     with pytest.raises(ValueError, match="cookies"):
         state.StateApiClient(cookies={"a": "b"})
-
-
-def test_what_is_not_recorded_says_what_to_ask_instead(other: str) -> None:
-    with pytest.raises(RayStateApiException, match="runtime environments are not recorded"):
-        state.list_runtime_envs()
-    with pytest.raises(RayStateApiException, match="runtime environments are not recorded"):
-        state.StateApiClient().list(common.StateResource.RUNTIME_ENVS, common.ListApiOptions(), True)
 
 
 def test_the_address_of_each_node_is_that_of_nodes(other: str) -> None:

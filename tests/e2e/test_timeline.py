@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import until
+from two_nodes import TwoNodes
 
 PROGRAM = """
     import json, time
@@ -97,9 +101,51 @@ def test_spans_of_the_program_are_events(events: list[dict[str, Any]]) -> None:
     assert failed["args"] == {"type": "<class 'ValueError'>", "value": "why"} and failed["tid"].startswith("driver:")
 
 
-def test_without_a_record_it_says_what_to_do(ray: Any) -> None:
-    with pytest.raises(RuntimeError, match="set EAGLERAY_TRACE to a folder before the program starts"):
-        ray.timeline()
+def test_without_a_record_the_last_calls_of_each_worker_are_shown(ray: Any, tmp_path: Path) -> None:
+    class Cell:
+        def read(self) -> None:
+            time.sleep(0.01)
+
+        async def later(self) -> None:
+            await asyncio.sleep(0.01)
+
+    @ray.remote(max_calls=1)
+    def once() -> None:
+        raise ValueError("why")
+
+    before = time.time()
+    cell = ray.remote(num_cpus=0)(Cell).remote()
+    ray.get([cell.read.remote(), cell.later.remote()])
+    with pytest.raises(ValueError, match="why"):
+        ray.get(once.remote())
+
+    def shown() -> dict[str, dict[str, Any]]:
+        return {event["name"]: event for event in ray.timeline() if event["ts"] >= before * 1e6}
+
+    until(lambda: {name.rpartition(".")[2] for name in shown()} >= {"read", "later", "once"}, what=shown)
+    calls, after = shown(), time.time()
+    read, later = calls["Cell.read"], calls["Cell.later"]
+    for event in (read, later):
+        assert set(event) == {"cat", "name", "ph", "ts", "dur", "cname", "args", "pid", "tid"}
+        assert event["cat"] == f"task::{event['name']}" and event["ph"] == "X" and len(event["args"]["task_id"]) == 48
+        assert 10_000 <= event["dur"] and event["ts"] + event["dur"] <= after * 1e6
+    assert read["tid"] == later["tid"] != next(event for name, event in calls.items() if name.endswith("once"))["tid"]
+    assert ray.timeline(str(tmp_path / "events.json")) is None
+    assert json.loads((tmp_path / "events.json").read_text())
+
+
+def test_calls_of_other_nodes_are_shown() -> None:
+    with TwoNodes() as both:
+        source = """
+            import eagleray as ray
+            ray.init()
+            where = ray.remote(lambda: ray.get_runtime_context().get_worker_id())
+            near, far = where.options(name="near"), where.options(name="far", resources={"b": 1})
+            workers = ray.get([near.remote(), far.remote()])
+            events = sorted(((event["name"], event["tid"]) for event in ray.timeline()), reverse=True)
+            print(events == [("near", f"worker:{workers[0]}"), ("far", f"worker:{workers[1]}")] or (workers, events))
+        """
+        assert both.first.python(source) == "True\n"
 
 
 def test_spans_cost_nothing_where_nothing_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from chaos import attacks
 from eagleray._private.cli import BINARY
+from ports import free_port
 from processes import marked
 
 pytestmark = pytest.mark.timeout(300)
@@ -141,7 +142,7 @@ def test_a_task_sees_no_secrets_in_its_environment(cluster: attacks.Cluster, sec
 
 
 def test_the_program_of_symmetric_run_and_its_tasks_have_no_token() -> None:
-    token, folder, port = "ab" * 32, tempfile.mkdtemp(prefix="er", dir="/tmp"), attacks.free_port()
+    token, folder, port = "ab" * 32, tempfile.mkdtemp(prefix="er", dir="/tmp"), free_port()
     source = """
         import os
         import eagleray as ray

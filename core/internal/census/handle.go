@@ -100,6 +100,7 @@ func halve(out *wire.NodeCensus) (shorter bool) {
 		}
 	}
 	out.Places = slices.DeleteFunc(out.Places, func(p wire.Place) bool { return !left[string(p.ObjectID)] })
+	shorter = cut(&out.RuntimeEnvs) || shorter
 	return cut(&out.Workers) || shorter
 }
 

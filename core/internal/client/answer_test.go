@@ -242,7 +242,7 @@ func TestActorReady_ConstructorRaises_TheExceptionOrItsShortFormIsTold(t *testin
 				t.Fatal(err)
 			}
 			got := oneReady(t, list)
-			if !slices.Equal(got.ActorID, start.ActorID) || got.Incarnation != 3 || got.Message != "words" || got.Unregistered {
+			if !slices.Equal(got.ActorID, start.ActorID) || got.Incarnation != 3 || got.Message+got.Repr != "words" || (got.Message == "") != x.ok || got.Unregistered {
 				t.Errorf("told %+v", got)
 			}
 			p, err := envelope.PointerIn(got.Error)

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"os"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -35,4 +36,19 @@ func (c *Client) addTasks(t *wire.ProcessCensus, limit int) {
 		c.exec.AddRuns(t, limit)
 	}
 	c.submit.CountEnded(t, limit)
+}
+
+// lastRuns returns what this worker has run last, for the time after its end. A call that it still runs is the one which ends it; mu held.
+func (c *Client) lastRuns() []wire.TaskRow {
+	if c.exec == nil {
+		return nil
+	}
+	var t wire.ProcessCensus
+	c.exec.AddRuns(&t, wire.MaxLastRuns)
+	for i := range t.Ran {
+		if r := &t.Ran[i]; r.State == wire.TaskRunning {
+			r.State, r.EndedUs = wire.TaskFinished, time.Now().UnixMicro()
+		}
+	}
+	return t.Ran
 }

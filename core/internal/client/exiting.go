@@ -32,7 +32,7 @@ func (c *Client) Exiting(reason string) error {
 func (c *Client) lastAnswers(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.push(wire.TWorkerExit, wire.WorkerExit{Reason: reason})
+	c.push(wire.TWorkerExit, wire.WorkerExit{Reason: reason, Ran: c.lastRuns()})
 	c.poller.FlushUntil(time.Now().Add(exitPatience))
 	c.stayWhileNeeded()
 }

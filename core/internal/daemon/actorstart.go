@@ -102,7 +102,7 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 		return
 	}
 	d.beginCreation(a)
-	a.created, a.lateRefs = true, r.Unregistered
+	a.created, a.lateRefs, w.repr = true, r.Unregistered, r.Repr[:min(len(r.Repr), wire.MaxRepr)]
 	delete(d.failedStarts, a.rec.ID)
 	d.head.ActorStarted(d.located(a))
 }

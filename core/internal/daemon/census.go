@@ -139,7 +139,7 @@ func (n counted) AddRows(out *wire.NodeCensus) {
 			out.Workers = append(out.Workers, r)
 		}
 	}
-	out.Workers = append(out.Workers, d.ended...)
+	out.Workers, out.RuntimeEnvs = append(out.Workers, d.ended...), d.table.RuntimeEnvs()
 }
 
 // storeSums returns the totals of the store; mu held.

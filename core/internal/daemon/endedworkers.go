@@ -13,7 +13,7 @@ func (w *worker) row() wire.WorkerRow {
 	ordered, ready := w.Times()
 	r := wire.WorkerRow{
 		WorkerID: bytes.Clone(w.self[:]), Role: wire.RoleWorker, Pid: w.Pid(), JobID: bytes.Clone(w.job.ID[:]),
-		Alive: w.State() != workers.Gone, StartedMs: ms(ordered), ReadyMs: ms(ready),
+		Alive: w.State() != workers.Gone, StartedMs: ms(ordered), ReadyMs: ms(ready), Repr: w.repr,
 	}
 	if w.actor != nil {
 		r.ActorID = bytes.Clone(w.actor.rec.ID[:])
@@ -38,6 +38,6 @@ func (d *Daemon) noteEnd(w *worker, end workers.End) {
 		d.ended = append(d.ended[:0], d.ended[keptWorkers/2:]...)
 	}
 	r := w.row()
-	r.EndedMs, r.Reason, r.Detail, r.Alive = time.Now().UnixMilli(), w.Reason(), end.Detail, false
+	r.EndedMs, r.Reason, r.Detail, r.Alive, r.Ran = time.Now().UnixMilli(), w.Reason(), end.Detail, false, w.ran
 	d.ended = append(d.ended, r)
 }

@@ -136,6 +136,8 @@ type worker struct {
 	job    *job
 	client *client // nil until the worker has connected
 	actor  *actor
+	repr   string         // of its actor, as its class says
+	ran    []wire.TaskRow // what it has run last, since it says that it ends
 
 	outlives bool // something that it runs or has run comes from a detached actor, see outlive.go
 }

@@ -24,6 +24,7 @@ func (d *Daemon) exitingWorker(w *worker, m *wire.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.SetReason(cmp.Or(q.Reason, "exit"))
+	w.ran = q.Ran[:min(len(q.Ran), wire.MaxLastRuns)]
 	if w.Peer() != nil {
 		d.event(func(s *sched.Machine) { s.Leaving(w.id) })
 	}

@@ -37,6 +37,7 @@ func (w *Worker) Took(k *Call) (us int64) {
 	took := time.Since(k.started)
 	if k.returned {
 		k.Tmpl.usual = typical(k.Tmpl.usual, took)
+		w.ran.timed(k, took)
 	}
 	return took.Microseconds()
 }

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"slices"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/wait"
@@ -17,6 +18,10 @@ import (
 func (w *Worker) Leave(token uint64) {
 	w.leaving = true
 	k := w.calls.get(token)
+	if k != nil {
+		w.ran.note(k, 0) // it has done what it was to do
+		w.ran.timed(k, time.Since(k.started))
+	}
 	switch {
 	case k == nil:
 	case w.calls.len() > 1:

@@ -3,6 +3,7 @@ package execute
 import (
 	"encoding/binary"
 	"math"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -23,6 +24,7 @@ func (x *ranTasks) note(k *Call, flags int) {
 	if k.Tmpl == nil || k.Actor != nil {
 		return
 	}
+	x.addTime()
 	failed := flags&(wire.ReplyAppError|wire.ReplyCancelled) != 0
 	number := k.Task.Count()
 	if x.n > 0 && x.at(x.n-1).takes(k.Tmpl, number, failed) {
@@ -35,6 +37,23 @@ func (x *ranTasks) note(k *Call, flags int) {
 		*x.at(x.n) = row
 	}
 	x.n++
+}
+
+// addTime makes room for the time of one more task.
+func (x *ranTasks) addTime() {
+	if len(x.times) < keptRuns {
+		x.times = append(x.times, ranTime{})
+	} else {
+		x.times[x.tasks%keptRuns] = ranTime{}
+	}
+	x.tasks++
+}
+
+// timed notes when the task ran that was noted last.
+func (x *ranTasks) timed(k *Call, took time.Duration) {
+	if k.Tmpl != nil && k.Actor == nil {
+		x.times[(x.tasks-1)%keptRuns] = ranTime{startedUs: k.started.UnixMicro(), tookUs: took.Microseconds()}
+	}
 }
 
 func (x *ranTasks) at(number uint64) *ranRow { return &x.ring[number%keptRuns] }
@@ -56,14 +75,17 @@ func (r *ranRow) takes(tmpl *Template, number uint64, failed bool) bool {
 }
 
 // each calls f with the latest tasks, the last one first, until it returns false.
-func (x *ranTasks) each(f func(task ids.Task, tmpl *Template, failed bool) bool) {
-	left := keptRuns
+func (x *ranTasks) each(f func(task ids.Task, tmpl *Template, failed bool, ran ranTime) bool) {
+	left, number := keptRuns, x.tasks
 	for i := range uint64(len(x.ring)) {
 		r := x.at(x.n - 1 - i)
 		for j := range uint64(r.n) {
 			task := r.first
 			binary.BigEndian.PutUint64(task[:], r.last-j*uint64(r.step))
-			if left--; left < 0 || !f(task, r.tmpl, r.failed) {
+			if left--; left < 0 {
+				return
+			}
+			if number--; !f(task, r.tmpl, r.failed, x.times[number%keptRuns]) {
 				return
 			}
 		}

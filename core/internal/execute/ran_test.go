@@ -26,7 +26,7 @@ func taskNumber(n uint64) (task ids.Task) {
 }
 
 func remembered(x *ranTasks) (list []known) {
-	x.each(func(task ids.Task, tmpl *Template, failed bool) bool {
+	x.each(func(task ids.Task, tmpl *Template, failed bool, _ ranTime) bool {
 		list = append(list, known{task, tmpl, failed})
 		return true
 	})

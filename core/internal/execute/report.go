@@ -28,8 +28,8 @@ func (w *Worker) Report() wire.Running {
 // AddRuns adds to a census what this process runs, and what it has run last, of
 // tasks that others have submitted. The rows are at most limit.
 func (w *Worker) AddRuns(t *wire.ProcessCensus, limit int) {
-	row := func(task ids.Task, tmpl *Template, state string) {
-		r := wire.TaskRow{TaskID: bytes.Clone(task[:]), Name: tmpl.Name, Method: tmpl.Kind == frame.KindMethod, State: state}
+	row := func(task ids.Task, tmpl *Template, state string, started, ended int64) {
+		r := wire.TaskRow{StartedUs: started, EndedUs: ended, TaskID: bytes.Clone(task[:]), Name: tmpl.Name, Method: tmpl.Kind == frame.KindMethod, State: state}
 		if r.Method {
 			r.ActorID = bytes.Clone(w.actorID[:])
 		}
@@ -38,10 +38,10 @@ func (w *Worker) AddRuns(t *wire.ProcessCensus, limit int) {
 	for k := range w.calls.all() {
 		t.Runs = append(t.Runs, wire.Run{TaskID: bytes.Clone(k.Task[:]), StartedMs: k.started.UnixMilli()})
 		if k.Tmpl != nil && k.Actor == nil && len(t.Ran) < limit {
-			row(k.Task, k.Tmpl, wire.TaskRunning)
+			row(k.Task, k.Tmpl, wire.TaskRunning, k.started.UnixMicro(), 0)
 		}
 	}
-	w.ran.each(func(task ids.Task, tmpl *Template, failed bool) bool {
+	w.ran.each(func(task ids.Task, tmpl *Template, failed bool, ran ranTime) bool {
 		if len(t.Ran) >= limit {
 			return false
 		}
@@ -49,7 +49,7 @@ func (w *Worker) AddRuns(t *wire.ProcessCensus, limit int) {
 		if failed {
 			state = wire.TaskFailed
 		}
-		row(task, tmpl, state)
+		row(task, tmpl, state, ran.startedUs, ran.startedUs+ran.tookUs)
 		return true
 	})
 }

@@ -148,10 +148,18 @@ type ranRow struct {
 	failed bool   // all of them
 }
 
-// ranTasks are the latest rows; the latest one is number n-1, at its place in the ring.
+// ranTasks are the latest rows; the latest one is number n-1, at its place in the ring. The times are those of the latest tasks, in the same way.
 type ranTasks struct {
-	ring []ranRow
-	n    uint64
+	ring  []ranRow
+	n     uint64
+	times []ranTime
+	tasks uint64
+}
+
+// ranTime is when a task ran; zero if it is not known.
+type ranTime struct {
+	startedUs int64 // since 1970
+	tookUs    int64
 }
 
 // Worker is the queue of one worker process, and what the process runs.

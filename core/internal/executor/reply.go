@@ -2,6 +2,7 @@ package executor
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/envelope"
@@ -147,7 +148,7 @@ func (x *Executor) AppendResult(body []byte, nested []*refs.Object, k *execute.C
 	return body, nested, nil
 }
 
-// ActorReady reports the constructor's end to the head. Brief says in short what
+// ActorReady reports the constructor's end to the head. Message is why it failed, or what the actor's __repr__ returns. Brief says in short what
 // the exception is; empty when that is not large.
 func (x *Executor) ActorReady(token uint64, ok bool, message string, exception, brief []byte) error {
 	x.mu.Lock()
@@ -160,7 +161,12 @@ func (x *Executor) ActorReady(token uint64, ok bool, message string, exception, 
 	unsettled := x.table.Unregistered() > 0 && !x.borrows.AwaitRegistered()
 	e.Finish(k)
 	r := wire.ActorReady{ActorID: k.Actor.ActorID, Incarnation: k.Actor.Incarnation, Unregistered: unsettled}
-	if r.Message = message; !ok && len(exception) > 0 {
+	if ok {
+		r.Repr = strings.ToValidUTF8(message[:min(len(message), wire.MaxRepr)], "")
+	} else {
+		r.Message = message
+	}
+	if !ok && len(exception) > 0 {
 		v := Value{Fmt: uint8(store.FormatError), Meta: exception}
 		if len(brief) > 0 {
 			v = x.constructorRaised(k.Actor, &v, brief)

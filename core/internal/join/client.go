@@ -251,11 +251,16 @@ func (c *Client) certify(ctx context.Context, q linkmsg.Join, keys *pki.Keys) (i
 func (c *Client) ask(ctx context.Context, ask pki.Ask, q linkmsg.Join) (pki.Answer, linkmsg.Joined, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
+	var before error // of the attempt before
 	for {
 		answer, joined, address, err := c.once(ctx, ask, q)
 		if err == nil || final(err) {
 			return answer, joined, address, err
 		}
+		if before != nil && ctx.Err() != nil {
+			err = before // the time ended during this attempt, whose error says only that
+		}
+		before = err
 		pause := time.NewTimer(tryPause)
 		select {
 		case <-pause.C:
@@ -339,7 +344,7 @@ func (c *Client) explain(head string, err error) error {
 	if errors.As(err, &op) && op.Op == "dial" || final(err) {
 		return err
 	}
-	if errors.Is(err, io.EOF) || strings.Contains(text, "closed the connection") || strings.Contains(text, "connection reset") {
+	if errors.Is(err, io.EOF) || strings.Contains(text, "closed the connection") || strings.Contains(text, "connection reset") || strings.Contains(text, "broken pipe") {
 		if c.Insecure {
 			return fmt.Errorf("%w (if the head was started without --insecure, leave --insecure out here)", err)
 		}

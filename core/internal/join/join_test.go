@@ -330,6 +330,29 @@ func TestJoin_HeadComesLater_IsTriedAgain(t *testing.T) {
 	}
 }
 
+// The patience ends during some attempt, whose error says only that. So the error of the attempt before is told.
+func TestJoin_TimeEndsDuringAnAttempt_TheOneBeforeIsTold(t *testing.T) {
+	h := newHead(t, true)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		first, err := l.Accept()
+		if err == nil {
+			first.Close() // the others are never accepted: the kernel connects them, and nobody answers
+		}
+	}()
+	c := h.client(1)
+	c.Heads = []string{l.Addr().String()}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := c.Join(ctx); err == nil || !strings.Contains(err.Error(), "leave --insecure out here") {
+		t.Errorf("the first attempt was refused and the second one had no answer: %v", err)
+	}
+}
+
 // What a process says behind its proof is checked like anything else that is read.
 func TestServer_WrongRequests_AreRefusedWithAText(t *testing.T) {
 	h := newHead(t, false)

@@ -77,7 +77,7 @@ func (x *Endings[C]) latest(limit int, task func(first uint64) ids.Task) (rows [
 			continue
 		}
 		id := task(e.first)
-		r := wire.TaskRow{TaskID: id[:], Name: e.tmpl.Name, Method: e.tmpl.Kind == frame.KindMethod, State: wire.TaskFinished, Attempt: int(e.tries), Resources: e.tmpl.Resources, GroupID: e.tmpl.GroupID()}
+		r := wire.TaskRow{TaskID: id[:], Name: e.tmpl.Name, Method: e.tmpl.Kind == frame.KindMethod, State: wire.TaskFinished, Attempt: attempt(e.tries, e.tmpl.MaxRetries), Resources: e.tmpl.Resources, GroupID: e.tmpl.GroupID()}
 		if e.failed {
 			r.State = wire.TaskFailed
 			if e.why != nil {
@@ -90,6 +90,14 @@ func (x *Endings[C]) latest(limit int, task func(first uint64) ids.Task) (rows [
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// attempt returns the number of a task's last attempt, from 0. A task that failed because its worker died has one try more, which was not begun.
+func attempt(tries int32, most int) int {
+	if most >= 0 {
+		return min(int(tries), most)
+	}
+	return int(tries)
 }
 
 // AddEnded adds the tasks that have ended to a census, and how many of each function there

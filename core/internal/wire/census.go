@@ -37,6 +37,8 @@ type NodeCensus struct {
 	Places    []Place  // of those objects in Processes whose place this node knows
 	Store     StoreSums
 	Workers   []WorkerRow
+
+	RuntimeEnvs []EnvRow // an older node says nothing
 }
 
 // SilentNode is a living node that has not answered.
@@ -109,6 +111,8 @@ type TaskRow struct {
 	Code      string // why a task has failed: a code of package fault, "raised" for an exception; an older node says nothing
 	Error     string // what went wrong, at most MaxTaskError bytes
 	GroupID   []byte // the placement group in which it runs; empty: none
+	StartedUs int64  // of what a worker runs or has run, since 1970; 0: not known
+	EndedUs   int64
 }
 
 const (
@@ -193,7 +197,18 @@ type WorkerRow struct {
 	Pid                         int
 	Alive                       bool
 	StartedMs, ReadyMs, EndedMs int64
-	Reason, Detail              string // how it ended
+	Reason, Detail              string    // how it ended
+	Repr                        string    // of the actor that it hosts or hosted; empty: its class has no __repr__
+	Ran                         []TaskRow // the tasks that a worker which has ended ran last; an older node says nothing
+}
+
+// EnvRow is one runtime environment on one node.
+type EnvRow struct {
+	RuntimeEnv string // JSON, as the user has written it
+	Success    bool   // workers can start in it
+	SetupUs    int64  // how long it took until they could
+	Users      int    // the workers that are there
+	Error      string // why it could not be set up
 }
 
 // FunctionRef names a function.

@@ -278,7 +278,11 @@ type WorkerReady struct {
 // WorkerExit announces an exit on purpose and why ("max_calls", "exit_actor").
 type WorkerExit struct {
 	Reason string
+	Ran    []TaskRow // what the worker has run last, at most MaxLastRuns; what it still runs ends it, and is finished
 }
+
+// MaxLastRuns is how many tasks of a worker that has ended are known.
+const MaxLastRuns = 64
 
 // ExitAnswer says what keeps a worker that was told to exit.
 type ExitAnswer struct {
@@ -465,9 +469,13 @@ type ActorReady struct {
 	ActorID      []byte
 	Incarnation  uint64
 	Message      string // why it failed
+	Repr         string // what its __repr__ returns if its class has one, at most MaxRepr bytes; an older worker says nothing
 	Error        []byte // envelope of the exception
 	Unregistered bool   // references that the actor keeps may not be registered yet: see TRegistered
 }
+
+// MaxRepr is how many bytes of an actor's __repr__ are shown.
+const MaxRepr = 1 << 10
 
 // KVPut stores a value.
 type KVPut struct {

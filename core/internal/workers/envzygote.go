@@ -3,6 +3,7 @@ package workers
 import (
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -27,9 +28,12 @@ type envKey struct {
 type envZygote struct {
 	*Zygote
 	job    *Job
-	ready  bool // it has imported its modules
-	killed bool // a signal has ended it
-	gone   bool // it has ended
+	ready  bool   // it has imported its modules
+	asked  string // the runtime environment as the user has written it, in JSON; empty: none
+	began  time.Time
+	took   time.Duration // until it was ready
+	killed bool          // a signal has ended it
+	gone   bool          // it has ended
 }
 
 // freeUnused frees what was made for a zygote that has ended, when its last worker is gone; mu held.

@@ -43,7 +43,7 @@ func (t *Table) zygoteFor(j *Job, env string) (*envZygote, error) {
 		return nil, err
 	}
 	t.closeSpareZygotes(j)
-	z := &envZygote{job: j}
+	z := &envZygote{job: j, asked: spec.Env[runtimeEnvVar], began: time.Now()}
 	z.Zygote = NewZygote(spec, j.ID, t.o.SessionDir+"/d.sock", t.o.SessionDir+"/logs", zygoteEvents{t, z})
 	z.place, z.provide, z.node = t.o.Place, t.o.Provide, t.o.NodeEnv
 	t.zygotes[k] = z
@@ -215,7 +215,7 @@ func (t *Table) reaped(pid, status int) {
 func (t *Table) zygoteReady(z *envZygote) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	z.ready = true
+	z.ready, z.took = true, time.Since(z.began)
 	for w := range t.workers {
 		if w.zygote == z && w.state == Starting && w.deadline == nil {
 			t.setDeadline(w)
@@ -228,6 +228,7 @@ func (t *Table) zygoteReady(z *envZygote) {
 func (t *Table) zygoteGone(z *envZygote, message string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.noteFailure(z, message)
 	t.dropZygote(z)
 	var owed []*Worker
 	for _, w := range t.tokens {

@@ -11,6 +11,9 @@ import (
 // namePrefix begins a line that names the process's later lines.
 const namePrefix = "\x1f:name:"
 
+// taskPrefix begins a line that says which task has written the later lines in the process's file; the driver is not told.
+const taskPrefix = "\x1f:task:"
+
 // workEndMark at the end of a line of standard error says that the work which wrote until here
 // has ended: what follows is of other work. A report about the death of the process quotes only
 // what follows the last mark. A line with nothing but the mark is not shown.
@@ -139,6 +142,9 @@ func (s *splitter) emit(dst []wire.LogLine, text []byte, carriage bool) []wire.L
 	str := string(text)
 	if name, ok := strings.CutPrefix(str, namePrefix); ok {
 		s.named, s.name, *s.latest = true, name, name
+		return dst
+	}
+	if strings.HasPrefix(str, taskPrefix) {
 		return dst
 	}
 	if !utf8.ValidString(str) {

@@ -98,7 +98,7 @@ func (t *tail) add(b []byte) {
 }
 
 // String returns what the process wrote for its latest work, without the lines
-// that name its work for the driver.
+// that name its work.
 func (t *tail) String() string {
 	b := t.b
 	if len(b) > tailBytes {
@@ -109,7 +109,7 @@ func (t *tail) String() string {
 	}
 	var lines []string
 	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n") {
-		if !strings.HasPrefix(l, namePrefix) {
+		if !strings.HasPrefix(l, namePrefix) && !strings.HasPrefix(l, taskPrefix) {
 			lines = append(lines, l)
 		}
 	}

@@ -32,6 +32,7 @@ type Table struct {
 	tokens     map[string]*Worker // those that have not connected
 	pids       map[int]*Worker
 	zygotes    map[envKey]*envZygote
+	failures   []envFailure
 	startKills int  // workers killed from outside in a row while they started
 	closing    bool // Stop was called
 }

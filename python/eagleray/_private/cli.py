@@ -20,7 +20,7 @@ MORE = """
   completion
            write a script that completes commands and flags in a shell
   memory   show who holds objects, and from which line of the program
-  list     list actors, jobs, nodes, objects, placement groups, tasks or workers
+  list     list actors, jobs, nodes, objects, placement groups, runtime environments, tasks or workers
   get      show one of them by its id
   summary  count actors, objects or tasks
   microbenchmark

@@ -94,6 +94,7 @@ class _Here:
         self.running: Any = Running()
         self.label = ""  # in front of what this process writes
         self.unfinished_line = False  # something was written that does not end with a line
+        self.in_section = False  # a task has written something, and nothing after it says that it has ended
         self.wrote_error = False  # something was written to standard error since the last end of a section
         self.actor: _Actor | None = None
         self.resources: dict[str, int] = {}

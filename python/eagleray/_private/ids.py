@@ -144,6 +144,11 @@ class TaskID(BaseID):
         return JobID(self._bytes[20:24])
 
 
+def creation_of(actor_id: bytes) -> bytes:
+    """Returns the id of the task that creates an actor."""
+    return b"\xff" * 8 + actor_id
+
+
 class PlacementGroupID(BaseID):
     """A placement group."""
 

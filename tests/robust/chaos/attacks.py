@@ -29,6 +29,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 
 from eagleray._private.cli import BINARY
+from ports import free_ports
 from processes import MARK, marked, until
 
 ROOT = Path(__file__).parents[3]
@@ -120,13 +121,6 @@ def memory(pid: int) -> int:
     return int(found[1]) * 1024
 
 
-def free_port() -> int:
-    """A port that nobody listens at now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 @dataclass
 class Watch:
     """The largest memory of some processes, and whether they live."""
@@ -175,7 +169,8 @@ class Cluster:
         self.place = Path(tempfile.mkdtemp(prefix="er", dir="/tmp"))
         self.canary = self.place / "canary"
         self.token = self.place / "token"
-        self.ports = {name: free_port() for name in ("head", "one", "two", "web", "well one", "well two")}
+        names = ("head", "one", "two", "web", "well one", "well two")
+        self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.release = subprocess.run([BINARY, "version"], capture_output=True, text=True, check=True).stdout.strip()
         self._page: mmap.mmap
         self._work: subprocess.Popen[str]

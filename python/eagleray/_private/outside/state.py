@@ -95,8 +95,11 @@ class GlobalState:
         """Returns None, for the same reason."""
 
     def get_draining_nodes(self) -> dict[str, int]:
-        """Returns nodes that are about to leave, by id, with the time until which they stay: there are none."""
-        return {}
+        """Returns the living nodes that are drained, by id, with the time in ms at which each ends at the latest.
+
+        A node without such a time has 0.
+        """
+        return {row["NodeID"]: row["Drain"]["deadline_ms"] for row in nodes() if row["Alive"] and "Drain" in row}
 
     def chrome_tracing_dump(self, filename: str | None = None) -> list[dict[str, Any]] | None:
         """Returns the events of ``timeline``, or writes them."""

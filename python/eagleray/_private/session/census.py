@@ -5,6 +5,8 @@ A process of a session asks through its connection. Any other process runs the b
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import subprocess
 from typing import Any
@@ -13,6 +15,7 @@ import msgpack
 
 from eagleray._private.calls.labels import selector_of
 from eagleray._private.hot_error import HotError
+from eagleray._private.ids import creation_of
 from eagleray._private.messages import pack
 from eagleray._private.session import cluster_events, group_table, node
 from eagleray._private.state import UNIT, process
@@ -32,8 +35,26 @@ _PLACES = {
 }
 _SILENT = "nothing was heard of it for some seconds; nothing new is placed there"
 
+#: States of creations by those of actors; one that is or was alive is created.
+_CREATION_STATES = {"PENDING_CREATION": "PENDING_NODE_ASSIGNMENT", "RESTARTING": "PENDING_NODE_ASSIGNMENT"}
+#: Why an actor is dead that never lived.
+_NOT_CREATED = ("start_failed", "env_failed", "node_busy")
+_CREATION_ERRORS = {
+    "start_failed": "TASK_EXECUTION_EXCEPTION",
+    "env_failed": "RUNTIME_ENV_SETUP_FAILED",
+    "node_busy": "ACTOR_UNSCHEDULABLE_ERROR",
+}
+
+#: Why a process has ended whose actor has called ``exit_actor``.
+_LEFT = "exit_actor() was called"
+
 #: Places of objects that another row may know better.
 _UNKNOWN = ("PENDING", "ELSEWHERE", "LOST")
+
+
+def _ms(microseconds: int | None) -> int | None:
+    """Returns whole milliseconds; None if the time is not known."""
+    return microseconds // 1000 if microseconds else None
 
 
 def _draining(row: dict[str, Any]) -> str | None:
@@ -145,8 +166,65 @@ class Census:
             for report in self.reports
             for task in report["Tasks"] or ()
         ]
-        rows += [self._task(report, task, None) for report in self.reports for task in report["Ended"] or ()]
-        return rows + self._orphans()
+        ran = self.runs()
+        for report in self.reports:
+            for task in report["Ended"] or ():
+                rows.append(self._task(report, task, None))
+                self._add_run(rows[-1], ran.get(task["TaskID"]))
+        return rows + self._orphans() + self._creations()
+
+    def _creations(self) -> list[dict[str, Any]]:
+        """Returns the creations of actors, which are tasks under Ray. Their latest attempt is shown."""
+        rows = []
+        for actor in self.raw["Actors"] or ():
+            placed = bool(actor["NodeID"])
+            failed = actor["State"] == "DEAD" and (actor["Reason"] in _NOT_CREATED or not placed)
+            state = "FAILED" if failed else _CREATION_STATES.get(actor["State"], "FINISHED")
+            name = actor["ClassName"] + ".__init__"
+            rows.append(
+                {
+                    "task_id": creation_of(actor["ActorID"]).hex(),
+                    "attempt_number": actor["Restarts"],
+                    "name": name,
+                    "state": state,
+                    "job_id": actor["JobID"].hex(),
+                    "actor_id": actor["ActorID"].hex(),
+                    "type": "ACTOR_CREATION_TASK",
+                    "func_or_class_name": name,
+                    "node_id": _hex(actor["NodeID"]),
+                    "worker_id": _hex(actor["WorkerID"]),
+                    "worker_pid": actor["Pid"] or None,
+                    "language": "PYTHON",
+                    "required_resources": _amounts(actor["Resources"]),
+                    "placement_group_id": _group_of(actor["Strategy"]),
+                    "error_type": _CREATION_ERRORS.get(actor["Reason"], "ACTOR_DIED") if failed else None,
+                    "error_message": actor["Message"] or None if failed else None,
+                }
+            )
+        return rows
+
+    def runs(self) -> dict[bytes, dict[str, Any]]:
+        """Returns what workers have run last, also workers that have ended. Of a task that ran twice the latest run."""
+        found: dict[bytes, dict[str, Any]] = {}
+        for part in self.parts:
+            for one in (*(part["Processes"] or ()), *(part["Workers"] or ())):
+                for task in one.get("Ran") or ():
+                    started = task.get("StartedUs") or 0  # an older node says nothing
+                    if started and started >= found.get(task["TaskID"], {"StartedUs": 0})["StartedUs"]:
+                        where = {"NodeID": part["NodeID"], "WorkerID": one["WorkerID"], "Pid": one["Pid"]}
+                        found[task["TaskID"]] = {**task, **where, "Reason": one.get("Reason")}
+        return found
+
+    def _add_run(self, row: dict[str, Any], run: dict[str, Any] | None) -> None:
+        """Adds where and when a task ran that has ended."""
+        if run is None:
+            return
+        row["node_id"], row["worker_id"] = run["NodeID"].hex(), run["WorkerID"].hex()
+        row["worker_pid"], row["start_time_ms"] = run["Pid"], run["StartedUs"] // 1000
+        row["end_time_ms"] = _ms(run.get("EndedUs"))
+        if run["Reason"] == _LEFT and row["state"] == "FAILED" and run["State"] == "FINISHED":
+            # The call that ended its actor has done what it was to do, although it has no result.
+            row["state"], row["error_type"], row["error_message"] = "FINISHED", None, None
 
     def _orphans(self) -> list[dict[str, Any]]:
         """Returns the tasks whose submitter has ended. The processes that run or have run them report these."""
@@ -156,8 +234,8 @@ class Census:
             for task in report["Ran"] or ():
                 if task["TaskID"][8:20] in alive:
                     continue
-                row = self._task(report, task, (report, None))
-                row["state"] = task["State"]
+                row = self._task(report, task, (report, _ms(task.get("StartedUs"))))
+                row["state"], row["end_time_ms"] = task["State"], _ms(task.get("EndedUs"))
                 rows.setdefault(row["task_id"], row)
         return list(rows.values())
 
@@ -194,6 +272,12 @@ class Census:
             for held in report["Objects"] or ()
             if held["ActorID"] and held["Owned"]
         }
+        shown = {
+            worker["ActorID"]: worker["Repr"]
+            for part in self.parts
+            for worker in sorted(part["Workers"] or (), key=lambda row: row["StartedMs"])
+            if worker["ActorID"] and worker.get("Repr")  # an older node says nothing
+        }
         rows = []
         for actor in self.raw["Actors"] or ():
             cause = None
@@ -217,6 +301,7 @@ class Census:
                     "num_restarts": actor["Restarts"],
                     "num_restarts_due_to_node_preemption": actor["Preempted"],
                     "call_site": sites.get(actor["ActorID"]) or None,
+                    "repr_name": shown.get(actor["ActorID"], ""),
                 }
             )
         return rows
@@ -240,6 +325,26 @@ class Census:
             for part in self.parts
             for row in part["Workers"] or ()
         ]
+
+    def runtime_envs(self) -> list[dict[str, Any]]:
+        """Returns the rows of ``RuntimeEnvState``: first those that cannot be used, then the slowest to set up.
+
+        A node with an older version of Eagle Ray says nothing of its own.
+        """
+        rows = [
+            {
+                "runtime_env": json.loads(row["RuntimeEnv"]),
+                "success": row["Success"],
+                "creation_time_ms": row["SetupUs"] / 1000 if row["Success"] else None,
+                "node_id": part["NodeID"].hex(),
+                "ref_cnt": row["Users"],
+                "error": row["Error"] or None,
+            }
+            for part in self.parts
+            for row in part.get("RuntimeEnvs") or ()
+        ]
+        rows.sort(key=lambda row: row["creation_time_ms"] if row["success"] else math.inf, reverse=True)
+        return rows
 
     def nodes(self) -> list[dict[str, Any]]:
         """Returns the rows of ``NodeState``."""

@@ -60,7 +60,11 @@ def parser() -> argparse.ArgumentParser:
     stack.set_defaults(run=_stack)
 
     timeline = commands.add_parser("timeline", help="write when calls ran, for Chrome's trace viewer and Perfetto")
-    timeline.add_argument("--trace", metavar="DIR", help=f"the folder with what was recorded (default: ${_FOLDER})")
+    timeline.add_argument(
+        "--trace",
+        metavar="DIR",
+        help=f"the folder with what programs recorded, with more details (default: ${_FOLDER})",
+    )
     timeline.add_argument("-o", "--output", metavar="FILE", help="where to write it; - is the standard output")
     timeline.set_defaults(run=_timeline)
 
@@ -179,22 +183,19 @@ def _command(pid: int) -> str:
 
 def _timeline(given: argparse.Namespace) -> int:
     folder = given.trace or os.environ.get(_FOLDER)
-    if not folder:
-        raise Failure(
-            f"calls have to be recorded for this: start the program with {_FOLDER}=DIR, and give that folder with "
-            f"--trace or {_FOLDER}",
-            2,
-        )
-    if not os.path.isdir(folder):
+    if folder and not os.path.isdir(folder):
         raise Failure(f"--trace: {folder!r} is no folder", 2)
     from eagleray._private.tools import timeline
 
     session = census.find(given.address)
-    rows = census.take(session, given.timeout, head=True)
-    own = [raw["Address"] for raw in rows.raw["Nodes"] or () if raw["SessionDir"] == session]
-    events = timeline.events(folder, str(own[0]) if own else "127.0.0.1", session)
-    if not events:
-        raise Failure(f"{folder} has no calls of the session {session}: was the program started with {_FOLDER}?")
+    if folder:
+        rows = census.take(session, given.timeout, head=True)
+        own = [raw["Address"] for raw in rows.raw["Nodes"] or () if raw["SessionDir"] == session]
+        events = timeline.events(folder, str(own[0]) if own else "127.0.0.1", session)
+        if not events:
+            raise Failure(f"{folder} has no calls of the session {session}: was the program started with {_FOLDER}?")
+    else:
+        events = timeline.remembered(census.take(session, given.timeout, tasks=True))
     text = json.dumps(events)
     if given.output == "-":
         print(text)

@@ -9,7 +9,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from eagleray._private.session import census
+from eagleray._private.sections import MARK, is_text
+from eagleray._private.session import census, task_logs
 from eagleray._private.tools.node_files import Nodes
 from eagleray._private.tools.terminal import Failure, Parser, positive
 from eagleray.util.state.common import DEFAULT_RPC_TIMEOUT
@@ -54,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     cluster.add_argument("--json", action="store_true", help="write the list as JSON")
     actor = kinds.add_parser("actor", help="what an actor has written")
     actor.add_argument("--id", "--actor-id", required=True, metavar="ID", help="the actor's id")
-    task = kinds.add_parser("task", help="what the worker of a running task has written")
+    task = kinds.add_parser("task", help="what a task, or a call of an actor, has written")
     task.add_argument("--id", "--task-id", required=True, metavar="ID", help="the task's id")
     worker = kinds.add_parser("worker", help="what a worker has written")
     worker.add_argument("--pid", required=True, type=positive, help="the worker's process")
@@ -92,7 +93,8 @@ def _run(given: argparse.Namespace) -> int:
                 return _show(given, nodes, node_id, name)
         raise Failure(f"--id {given.id}: no node that lives has the log of such a job; `eagleray job list` shows jobs")
     node_id, pid = _process(given, nodes)
-    return _show(given, nodes, node_id, f"worker-{pid}.{'err' if given.err else 'out'}")
+    name = f"worker-{pid}.{'err' if given.err else 'out'}"
+    return (_show_task if given.kind == "task" else _show)(given, nodes, node_id, name)
 
 
 def _cluster(given: argparse.Namespace, nodes: Nodes) -> int:
@@ -142,7 +144,7 @@ def _process(given: argparse.Namespace, nodes: Nodes) -> tuple[str, int]:
         raise Failure(f"--id {given.id}: there is no such task; `eagleray list tasks` shows them")
     if not tasks[0]["node_id"]:
         raise Failure(
-            f"--id {given.id}: the task does not run ({tasks[0]['state']}), so its worker is not known; "
+            f"--id {given.id}: the worker of the task is not known, or not known any more ({tasks[0]['state']}); "
             "`eagleray logs 'worker-*'` lists the files of workers"
         )
     return str(tasks[0]["node_id"]), int(tasks[0]["worker_pid"])
@@ -157,9 +159,9 @@ def _show(given: argparse.Namespace, nodes: Nodes, node_id: str, name: str) -> i
     if not nodes.files(node_id, _literal(name)):
         raise Failure(f"there is no file {name} on node {node_id}: nothing was written")
     offset, text = nodes.tail(node_id, name, given.tail)
+    rest = b""  # of a line that may say who writes
     while True:
-        sys.stdout.write(text.decode(given.encoding, given.encoding_errors))
-        sys.stdout.flush()
+        _write(given, text)
         if not given.follow:
             return 0
         while True:
@@ -168,3 +170,22 @@ def _show(given: argparse.Namespace, nodes: Nodes, node_id: str, name: str) -> i
                 break
             time.sleep(given.interval)
         offset += len(text)
+        whole, newline, after = (rest + text).rpartition(b"\n")
+        rest = after if not is_text(after) or MARK.encode().startswith(after) else b""
+        text = task_logs.without_marks(whole + newline) + after[len(rest) :]
+
+
+def _show_task(given: argparse.Namespace, nodes: Nodes, node_id: str, name: str) -> int:
+    text, _, reading = nodes.of_task(node_id, name, given.id, None, given.follow)
+    text = task_logs.last_lines(text, given.tail)
+    while True:
+        _write(given, text)
+        if not given.follow:
+            return 0
+        time.sleep(given.interval)
+        text, _, reading = nodes.of_task(node_id, name, given.id, reading, given.follow)
+
+
+def _write(given: argparse.Namespace, text: bytes) -> None:
+    sys.stdout.write(text.decode(given.encoding, given.encoding_errors))
+    sys.stdout.flush()

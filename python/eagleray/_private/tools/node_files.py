@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from eagleray import exceptions
-from eagleray._private.session import census
+from eagleray._private.sections import is_text
+from eagleray._private.session import census, task_logs
 from eagleray._private.state import process
 from eagleray._private.tools.terminal import Failure
 
@@ -36,6 +37,11 @@ def piece(session_dir: str, name: str, offset: int, length: int) -> tuple[int, b
         size = os.fstat(file.fileno()).st_size
         file.seek(offset)
         return size, file.read(length)
+
+
+def _count(text: bytes) -> int:
+    """The number of lines that have their beginning in a text for sure, those that only say who writes left out."""
+    return sum(map(is_text, text.splitlines()[1:]))
 
 
 def _on_node(call: Callable[..., T], *args: Any) -> T:
@@ -95,14 +101,18 @@ class Nodes:
         """
         size, _ = self.piece(node_id, name, 0, 0)
         offset, text = size, b""
-        while offset > 0 and (lines < 0 or text.count(b"\n", 0, -1) < lines) and len(text) < _MOST_TAIL:
+        while offset > 0 and (lines < 0 or _count(text) < lines) and len(text) < _MOST_TAIL:
             length = min(_PIECE, offset)
             offset -= length
             text = self.piece(node_id, name, offset, length)[1] + text
-        if lines >= 0:
-            kept = b"".join(text.splitlines(keepends=True)[-lines:]) if lines else b""
-            text = kept
-        return size, text
+        whole = text if offset == 0 else text.partition(b"\n")[2] or text
+        return size, task_logs.last_lines(task_logs.without_marks(whole), lines)
+
+    def of_task(
+        self, node_id: str, name: str, task_id: str, reading: task_logs.Reading | None, follow: bool
+    ) -> tuple[bytes, bool, task_logs.Reading]:
+        """Returns what a task has written into a file, see ``task_logs.read``."""
+        return self._there(node_id, task_logs.read, name, task_id, reading, follow)
 
     def _there(self, node_id: str, call: Callable[..., T], *args: Any) -> T:
         if node_id == self.own:

@@ -36,12 +36,12 @@ def main(args: Sequence[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
-    except RayStateApiException as problem:
-        print(f"eagleray {given.command}: {problem}", file=sys.stderr)
-        return 1
     except ValueError as problem:
         print(f"eagleray {given.command}: {problem}", file=sys.stderr)
         return 2
+    except RayStateApiException as problem:
+        print(f"eagleray {given.command}: {problem}", file=sys.stderr)
+        return 1
 
 
 def parser() -> argparse.ArgumentParser:
@@ -61,7 +61,9 @@ def parser() -> argparse.ArgumentParser:
     memory.set_defaults(run=_memory)
 
     lists = commands.add_parser(
-        "list", help="list actors, events of the cluster, jobs, nodes, objects, placement groups, tasks or workers"
+        "list",
+        help="list actors, events of the cluster, jobs, nodes, objects, placement groups, runtime environments, "
+        "tasks or workers",
     )
     lists.add_argument("resource", choices=sorted(_SCHEMAS))
     lists.add_argument("--format", choices=["default", "table", "json", "yaml"], default="default")
@@ -73,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     lists.set_defaults(run=_list)
 
     get = commands.add_parser("get", help="show one of them")
-    get.add_argument("resource", choices=sorted(_SCHEMAS))
+    get.add_argument("resource", choices=sorted(name for name, schema in _SCHEMAS.items() if schema.key))
     get.add_argument("id")
     get.set_defaults(run=_get)
 

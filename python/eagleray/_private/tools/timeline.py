@@ -1,4 +1,4 @@
-"""``timeline``: what ran when, as events of Chrome's trace viewer and of Perfetto, from the tracer's files."""
+"""``timeline``: what ran when, as events of Chrome's trace viewer and of Perfetto."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ class _Cluster(NamedTuple):
 
 
 def timeline(filename: str | None = None) -> list[dict[str, Any]] | None:
-    """Returns when calls of this session were submitted and ran in this machine's processes.
+    """Returns when calls ran in the workers of the cluster.
 
     Each event has the form of a complete event of Chrome's trace viewer: times in microseconds, ``pid`` for the
-    machine and ``tid`` for the process. ``task::NAME`` is a whole call, with its steps as events of their own.
-    ``profile`` of ``_private.profiling`` adds events of the program's own.
+    machine and ``tid`` for the process. ``task::NAME`` is a whole call. Each worker remembers its last 1,024 calls,
+    and those of a worker that has ended are the last 64.
 
-    The program has to record its calls for this: it has to start with ``EAGLERAY_TRACE`` set to a folder.
+    A program that starts with ``EAGLERAY_TRACE`` set to a folder records more: the events are all calls of this
+    session in this machine's processes then, with their submission and their steps as events of their own, and
+    ``profile`` of ``_private.profiling`` adds events of the program's own.
 
     Args:
         filename: Where to write the events as JSON; None: they are returned.
@@ -51,26 +53,37 @@ def timeline(filename: str | None = None) -> list[dict[str, Any]] | None:
         The events; None if they were written.
 
     Raises:
-        RuntimeError: there is no session, or calls are not recorded.
+        RuntimeError: there is no session.
+        RayStateApiException: the session does not answer.
     """
     if process.session is None:
         raise RuntimeError("Eagle Ray has not been started yet: timeline() shows a session, which init() starts")
-    folder = tracing.FOLDER
-    if folder is None:
-        raise RuntimeError(
-            "timeline() needs calls to be recorded, and they are not: set EAGLERAY_TRACE to a folder before the "
-            "program starts, as `EAGLERAY_TRACE=/tmp/trace python program.py`"
-        )
-    events_here = events(folder, process.session.node_addr, process.session.session_dir)
+    session = process.session
+    if tracing.FOLDER is not None:
+        found = events(tracing.FOLDER, session.node_addr, session.session_dir)
+    else:
+        found = remembered(census.take(session.session_dir, _TIMEOUT, tasks=True))
     if filename is None:
-        return events_here
+        return found
     with open(filename, "w", encoding="utf-8") as file:
-        json.dump(events_here, file)
+        json.dump(found, file)
     return None
 
 
+def remembered(taken: census.Census) -> list[dict[str, Any]]:
+    """Returns the events of the calls that the cluster's workers remember, from the first to the last."""
+    addresses = {row["NodeID"]: row["Address"] for row in taken.raw["Nodes"] or ()}
+    found = []
+    for task_id, run in taken.runs().items():
+        if not run["EndedUs"]:
+            continue  # it runs now
+        event = _whole(run["Name"], task_id.hex(), 1000 * run["StartedUs"], 1000 * run["EndedUs"], 0)
+        found.append(event | {"pid": addresses[run["NodeID"]], "tid": f"worker:{run['WorkerID'].hex()}"})
+    return sorted(found, key=lambda event: event["ts"])
+
+
 def events(folder: str, address: str, session_dir: str) -> list[dict[str, Any]]:
-    """Returns the events of a session of this machine.
+    """Returns the events of a session of this machine, from the tracer's files.
 
     Args:
         folder: The tracer's files.
@@ -124,9 +137,14 @@ def _call(
             yield _event(name, at, until, offset, colour)
     until = ends["answered"] or ends["encoded"]
     if until is not None:
-        name = task["name"] if task is not None else "unknown"
-        about = {"name": name, "task_id": task["task_id"] if task is not None else None}
-        yield _event(f"task::{name}", begin, until, offset, _OTHER_COLOUR) | {"name": name, "args": about}
+        name, task_id = (task["name"], task["task_id"]) if task is not None else ("unknown", None)
+        yield _whole(name, task_id, begin, until, offset)
+
+
+def _whole(name: str, task_id: str | None, begin: int, end: int, offset: int) -> dict[str, Any]:
+    """The event of a whole call."""
+    event = _event(f"task::{name}", begin, end, offset, _OTHER_COLOUR)
+    return event | {"name": name, "args": {"name": name, "task_id": task_id}}
 
 
 def _event(name: str, begin: int, end: int, offset: int, colour: str) -> dict[str, Any]:

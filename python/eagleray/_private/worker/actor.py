@@ -15,6 +15,8 @@ from eagleray._private import context, task_error
 from eagleray._private.calls import actor_kind, retrying
 from eagleray._private.calls.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
+from eagleray._private.ids import creation_of
+from eagleray._private.worker import output
 from eagleray._private.worker.results import error_origin
 from eagleray._private.worker.runner import CallRunner, Ending, RetryOn, exit_of
 from eagleray._private.worker.turns import awaits_turn
@@ -74,6 +76,7 @@ class Actor(CallRunner):
         name = f"{self.spec['class_name']}.__init__"
         running.name = name
         running.function = getattr(self._class, "__init__", None)
+        running.task_id = creation_of(here.actor.id) if here.actor is not None else None
         try:
             if self._load_problem is not None:
                 raise self._load_problem
@@ -98,12 +101,17 @@ class Actor(CallRunner):
         self._constructed(token)
 
     def _constructed(self, token: int) -> None:
+        shown = ""
         if getattr(type(self.instance), "__repr__", None) is not object.__repr__:
             try:
-                here.label = repr(self.instance).replace("\n", " ")
+                shown = repr(self.instance)
+                here.label = shown.replace("\n", " ")
             except Exception:  # the user's own; the class's name stays
-                pass
-        self.hot.actor_ready(token, True, "", b"", b"")
+                shown = ""
+        task_id, here.running.task_id = here.running.task_id, None
+        if here.in_section and task_id is not None:
+            output.end_task(task_id)
+        self.hot.actor_ready(token, True, shown.replace("\0", "").encode(errors="replace").decode(), b"", b"")
 
     def _constructor_failed(self, token: int, name: str, error: BaseException, frames: int = 2) -> NoReturn:
         if isinstance(error, (ExitActor, SystemExit)):

@@ -15,7 +15,7 @@ from eagleray._private.calls import tracing
 from eagleray._private.calls.arguments import EMPTY, decode_args
 from eagleray._private.context import here
 from eagleray._private.values.formats import ARGS, NONE_RESULT, Encoded
-from eagleray._private.worker import heap
+from eagleray._private.worker import heap, output
 from eagleray._private.worker.actor import EXIT_REASON, Actor
 from eagleray._private.worker.cancel import cancellation
 from eagleray._private.worker.interruption import Cancelled
@@ -202,6 +202,8 @@ class _Serving:
 
     def ended(self, task_id: bytes) -> None:
         self.tasks.pop(task_id, None)
+        if here.in_section:
+            output.end_task(task_id)
         if self.cancelled:
             self.cancelled.discard(task_id)
         self.give_back()

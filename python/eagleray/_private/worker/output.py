@@ -1,7 +1,8 @@
 """A worker's standard output and error: pipes that the daemon reads line by line.
 
-A line of the form ``\\x1f:name:TEXT`` names the writer of the lines after it. It is written before the first output of
-another writer, so a worker pays nothing for tasks that print nothing.
+Lines of their own name the writer of the lines after them, and the task (see ``sections``). They are written before the
+first output of another writer, and when a task ends that has written something, so a worker pays nothing for tasks that
+print nothing. A line that one task begins and another one ends belongs to the first.
 
 A line that ends with ``\\x1f:over:``, on standard error only, says that the output after it comes from other work:
 from the next task, or from the actor that the worker becomes. If the process dies, earlier output does not explain why.
@@ -14,9 +15,9 @@ import os
 import sys
 
 from eagleray._private.context import here
+from eagleray._private.sections import NAME, OVER, TASK_BEGINS, TASK_ENDS
 
-_MARK = "\x1f:name:"
-_WORK_ENDS = b"\x1f:over:\n"
+_WORK_ENDS = f"{OVER}\n".encode()
 
 
 class Output(io.TextIOWrapper):
@@ -26,6 +27,7 @@ class Output(io.TextIOWrapper):
         raw = io.FileIO(fd, "w", closefd=False)
         super().__init__(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True)
         self._label = ""
+        self._task: bytes | None = None
         self._at_start = True
         self._is_error = fd == 2
 
@@ -33,11 +35,32 @@ class Output(io.TextIOWrapper):
         """Notes that something else has ended the line."""
         self._at_start = True
 
-    def write(self, text: str) -> int:
-        if here.label != self._label and text:
+    def _name_writer(self, task: bytes | None) -> None:
+        """Says who writes from now on."""
+        marks = ""
+        if here.label != self._label:
             self._label = here.label
-            super().write(f"{'' if self._at_start else chr(10)}{_MARK}{self._label}\n")
+            marks = f"{'' if self._at_start else chr(10)}{NAME}{self._label}\n"
+            self._at_start = True
+        if task != self._task and self._at_start:
+            self._task = task
+            marks += f"{TASK_ENDS}\n" if task is None else f"{TASK_BEGINS}{task.hex()}\n"
+            here.in_section = here.in_section or task is not None
+        if marks:
+            super().write(marks)
+
+    def end_task(self, task: bytes) -> bool:
+        """Says that a task has ended, if it has written last. Returns whether another task's lines may follow."""
+        if self._task == task and self._at_start:
+            self._task = None
+            super().write(f"{TASK_ENDS}{task.hex()}\n")
+        return self._task is not None
+
+    def write(self, text: str) -> int:
         if text:
+            task = here.running.task_id
+            if task != self._task or here.label != self._label:
+                self._name_writer(task)
             if self._is_error:
                 here.wrote_error = True
             self._at_start = text[-1] in "\r\n"
@@ -54,6 +77,18 @@ def flush_lines() -> None:
             stream.flush()
         except (OSError, ValueError):  # the user's own stream, closed
             continue
+
+
+def end_task(task: bytes) -> None:
+    """Notes that a task has ended: what is written from now on is not its own."""
+    goes_on = False
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, Output):
+            try:
+                goes_on = stream.end_task(task) or goes_on
+            except (OSError, ValueError):  # the user has closed it
+                continue
+    here.in_section = goes_on
 
 
 def end_section() -> None:

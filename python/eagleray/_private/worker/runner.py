@@ -183,6 +183,8 @@ class CallRunner:
             self.end(ending, token)
         if here.unfinished_line:
             output.flush_lines()
+        if here.in_section:
+            output.end_task(task_id)
         if here.wrote_error:
             self.wrote_errors()
         if extra or here.devices or cancellation.spoiled:

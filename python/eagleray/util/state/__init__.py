@@ -14,6 +14,7 @@ from eagleray.util.state.api import (
     list_nodes,
     list_objects,
     list_placement_groups,
+    list_runtime_envs,
     list_tasks,
     list_workers,
     summarize_actors,
@@ -22,7 +23,6 @@ from eagleray.util.state.api import (
 )
 from eagleray.util.state.client import StateApiClient
 from eagleray.util.state.logs import get_log, list_logs
-from eagleray.util.state.unrecorded import list_runtime_envs
 
 __all__ = [
     "StateApiClient",

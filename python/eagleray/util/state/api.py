@@ -29,6 +29,7 @@ from eagleray.util.state.common import (
     ObjectSummaries,
     ObjectSummaryPerKey,
     PlacementGroupState,
+    RuntimeEnvState,
     StateSchema,
     TaskState,
     TaskSummaries,
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
     from eagleray._private.refs import ObjectRef
 
 S = TypeVar("S", bound=StateSchema)
+
+
+class InvalidFilter(RayStateApiException, ValueError):
+    """A filter or a limit that no list can have. Both of its bases are what programs look for."""
+
+
 Rows = list[dict[str, Any]]
 _MB = 1024**2
 
@@ -128,6 +135,12 @@ def _placement_groups(address: str | None, timeout: float) -> Answer:
     return Answer(rows, len(rows))
 
 
+def _runtime_envs(address: str | None, timeout: float) -> Answer:
+    found = census.take(address, timeout)
+    rows = found.runtime_envs()
+    return Answer(rows, len(rows), found.silent_nodes)
+
+
 #: How the records of each kind are got.
 SOURCES: dict[type[StateSchema], tuple[str, Callable[[str | None, float], Answer]]] = {
     ActorState: ("actors", _actors),
@@ -136,13 +149,15 @@ SOURCES: dict[type[StateSchema], tuple[str, Callable[[str | None, float], Answer
     NodeState: ("nodes", _nodes),
     ObjectState: ("objects", _objects),
     PlacementGroupState: ("placement-groups", _placement_groups),
+    RuntimeEnvState: ("runtime-envs", _runtime_envs),
     TaskState: ("tasks", _tasks),
     WorkerState: ("workers", _workers),
 }
 
 
-#: The kinds whose records come in an order of their own: unfinished tasks first, events by their time.
-_IN_ORDER = (ClusterEventState, TaskState)
+#: The kinds whose records come in an order of their own: unfinished tasks first, events by their time, runtime
+#: environments that failed first.
+_IN_ORDER = (ClusterEventState, RuntimeEnvState, TaskState)
 
 
 def query(
@@ -194,13 +209,13 @@ def _converted(column: str, kind: str, text: str) -> Any:
     """A text as what the column has, which the command line and programs may both give as text."""
     if kind == "bool":
         if text.lower() not in _TRUTH:
-            raise ValueError(f"Invalid filter {column}={text!r}: the column {column} is true or false")
+            raise InvalidFilter(f"Invalid filter {column}={text!r}: the column {column} is true or false")
         return _TRUTH[text.lower()]
     if kind in ("int", "float"):
         try:
             return int(text) if kind == "int" else float(text)
         except ValueError:
-            raise ValueError(f"Invalid filter {column}={text!r}: the column {column} has numbers") from None
+            raise InvalidFilter(f"Invalid filter {column}={text!r}: the column {column} has numbers") from None
     return text
 
 
@@ -208,8 +223,10 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def _check_limits(limit: int, timeout: float) -> None:
-    if not isinstance(limit, int) or not 0 < limit <= MAX_LIMIT:
-        raise ValueError(f"limit must be between 1 and {MAX_LIMIT}, got {limit!r}")
+    if not isinstance(limit, int) or limit < 0:
+        raise ValueError(f"limit must be a number from 0 to {MAX_LIMIT}, got {limit!r}")
+    if limit > MAX_LIMIT:
+        raise InvalidFilter(f"Given limit {limit} exceeds the supported limit {MAX_LIMIT}. Use a lower limit")
     if not isinstance(timeout, (int, float)) or timeout <= 0:
         raise ValueError(f"timeout must be a number of seconds above 0, got {timeout!r}")
 
@@ -262,6 +279,7 @@ list_jobs: Callable[..., list[JobState]] = _lister(JobState)
 list_nodes: Callable[..., list[NodeState]] = _lister(NodeState)
 list_objects: Callable[..., list[ObjectState]] = _lister(ObjectState)
 list_placement_groups: Callable[..., list[PlacementGroupState]] = _lister(PlacementGroupState)
+list_runtime_envs: Callable[..., list[RuntimeEnvState]] = _lister(RuntimeEnvState)
 list_tasks: Callable[..., list[TaskState]] = _lister(TaskState)
 list_workers: Callable[..., list[WorkerState]] = _lister(WorkerState)
 
@@ -340,12 +358,21 @@ def summarize_tasks(
         ``{"cluster": {"summary": …, "total_tasks": …}}``.
     """
     found = census.take(address, timeout, tasks=True, objects=False)
-    rows = [row for row in found.tasks() if row["state"] not in ("FINISHED", "FAILED")]
+    listed = found.tasks()
+    creations = [row for row in listed if row["type"] == "ACTOR_CREATION_TASK"]
+    made = {id(row) for row in creations}
+    rows = [row for row in listed if row["state"] not in ("FINISHED", "FAILED") and id(row) not in made]
     # Tasks that no node can run: they count as failed, and a node that comes later runs them.
     refused = [task for report in found.reports for task in report["Tasks"] or () if task["State"] == "FAILED"]
     waiting = sum(report["Open"] for report in found.reports)
     Answer([*rows, *refused], waiting, found.silent).check("tasks", raise_on_missing_output)
-    out = TaskSummaries({}, 0, 0, sum(actor["State"] != "PENDING_CREATION" for actor in found.raw["Actors"] or ()))
+    out = TaskSummaries({}, 0, 0, len(creations))
+
+    for row in creations:
+        states = out.summary.setdefault(
+            row["name"], TaskSummaryPerFuncOrClassName(row["name"], "ACTOR_CREATION_TASK")
+        ).state_counts
+        states[row["state"]] = states.get(row["state"], 0) + 1
 
     def count(name: str, method: bool, state: str, number: int) -> None:
         if not number:

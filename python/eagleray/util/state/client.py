@@ -15,6 +15,7 @@ from eagleray.util.state.common import (
     NodeState,
     ObjectState,
     PlacementGroupState,
+    RuntimeEnvState,
     StateResource,
     StateSchema,
     SummaryApiOptions,
@@ -23,7 +24,6 @@ from eagleray.util.state.common import (
     WorkerState,
 )
 from eagleray.util.state.exception import RayStateApiException
-from eagleray.util.state.unrecorded import refuse
 
 _SCHEMAS: dict[StateResource, type[StateSchema]] = {
     StateResource.ACTORS: ActorState,
@@ -32,6 +32,7 @@ _SCHEMAS: dict[StateResource, type[StateSchema]] = {
     StateResource.NODES: NodeState,
     StateResource.OBJECTS: ObjectState,
     StateResource.PLACEMENT_GROUPS: PlacementGroupState,
+    StateResource.RUNTIME_ENVS: RuntimeEnvState,
     StateResource.TASKS: TaskState,
     StateResource.WORKERS: WorkerState,
 }
@@ -80,6 +81,8 @@ class StateApiClient:
     ) -> Any:
         """The record with an id, with details; None without one. Of objects a list."""
         schema = _schema(resource)
+        if not schema.key:
+            raise RayStateApiException(f"{resource.value} have no ids: list them with a filter")
         timeout = (options or GetApiOptions()).timeout
         found = api.query(schema, self._address, [(schema.key, "=", id)], MAX_LIMIT, timeout, True, False)
         if schema is ObjectState:
@@ -108,7 +111,4 @@ class StateApiClient:
 
 
 def _schema(resource: StateResource) -> type[StateSchema]:
-    kind = StateResource(resource)
-    if kind not in _SCHEMAS:
-        refuse(kind.value)
-    return _SCHEMAS[kind]
+    return _SCHEMAS[StateResource(resource)]

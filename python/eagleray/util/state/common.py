@@ -249,6 +249,21 @@ class TaskState(StateSchema):
 
 
 @dataclass
+class RuntimeEnvState(StateSchema):
+    """A runtime environment on one node: one in which workers are or start, or one that could not be made there.
+
+    Failures are shown for ten minutes.
+    """
+
+    runtime_env: dict[str, Any] = column()
+    success: bool = column()
+    creation_time_ms: float | None = column(filterable=False)  # how long it took until a worker could start in it
+    node_id: str = column()
+    ref_cnt: int | None = column(filterable=False, detail=True)  # the workers that are there
+    error: str | None = column(detail=True)
+
+
+@dataclass
 class ObjectState(StateSchema):
     """An object as one process holds it: an object that several hold has several records.
 

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from eagleray._private.session import api, census
+from eagleray._private.sections import is_text
+from eagleray._private.session import api, census, task_logs
 from eagleray._private.session.decorator import remote
 from eagleray._private.state import process
 from eagleray.exceptions import GetTimeoutError, RayTaskError
@@ -22,8 +23,6 @@ _PART = 1 << 20
 #: Files beyond these are not listed.
 _MOST_FILES = 100_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-#: A line that tells the daemon whose output follows.
-_SECTION = "\x1f:"
 _KINDS = {"daemon.log": "raylet", "head.log": "gcs_server", "warden.log": "internal"}
 
 
@@ -95,37 +94,55 @@ def get_log(
         filename: A name that ``list_logs`` gives, or
         actor_id: the actor whose process has written, or
         pid: that process.
-        task_id: Not supported: the tasks of a worker write into one file, which ``pid`` names.
+        task_id: a task or a call of an actor: what its latest attempt has written with Python's ``print`` and
+            ``sys.stdout``, and what it wrote past these after that.
         follow: Go on with what is written later, without end; a file that is not there yet is waited for.
         tail: How many lines of the end; all when negative.
         timeout: Seconds to wait for each answer.
-        suffix: ``"out"`` or ``"err"`` of an actor or a process.
+        suffix: ``"out"`` or ``"err"`` of an actor, a task or a process.
         encoding: Of the text; None gives bytes.
         errors: As of ``bytes.decode``.
         submission_id: A submitted job: what its entrypoint has written. Needs a program that has called ``init``.
-        attempt_number: See ``task_id``.
+        attempt_number: Which attempt of the task, from 0. Only the log of the latest one is told apart from others.
         filter_ansi_code: Whether to leave out the codes that colour text.
 
     Returns:
         Parts of the text, each of whole lines.
 
     Raises:
-        RayStateApiException: there is no such node, actor or file, or the node does not answer.
+        RayStateApiException: there is no such node, actor, task or file, or the node does not answer.
         ValueError: an argument is wrong.
     """
-    if task_id is not None:
-        raise RayStateApiException(
-            "the log of one task is not kept apart: get_task(task_id).worker_pid is the process, and pid= gives its log"
-        )
     if suffix not in ("out", "err"):
         raise ValueError(f"suffix must be 'out' or 'err', got {suffix!r}")
     if isinstance(tail, bool) or not isinstance(tail, int):
         raise TypeError(f"tail must be a number of lines, got {tail!r}")
-    named = {"filename": filename, "actor_id": actor_id, "pid": pid, "submission_id": submission_id}
+    named = {
+        "filename": filename,
+        "actor_id": actor_id,
+        "task_id": task_id,
+        "pid": pid,
+        "submission_id": submission_id,
+    }
     given = [name for name, value in named.items() if value is not None]
     if len(given) != 1:
         raise ValueError(
-            f"get_log() needs one of filename=, actor_id=, pid= and submission_id=, got {', '.join(given) or 'none'}"
+            "get_log() needs one of filename=, actor_id=, task_id=, pid= and submission_id=, "
+            f"got {', '.join(given) or 'none'}"
+        )
+    if task_id is not None:
+        place, name = _file_of_task(address, task_id, attempt_number, suffix, timeout)
+        return _parts_of_task(
+            place,
+            timeout,
+            name,
+            task_id,
+            tail,
+            follow,
+            _interval or 0.5,
+            encoding,
+            errors or "strict",
+            filter_ansi_code,
         )
     if submission_id is not None:
         node_id, filename = _log_of_job(address, submission_id)
@@ -142,6 +159,67 @@ def get_log(
     place = _find(address, node_id, node_ip, timeout)
     start = 0 if tail < 0 else _on(place, timeout, _start_of, name, tail, follow)
     return _parts(place, timeout, name, start, follow, _interval or 0.5, encoding, errors or "strict", filter_ansi_code)
+
+
+def _file_of_task(
+    address: str | None, task_id: str, attempt_number: int, suffix: str, timeout: float
+) -> tuple[_Place, str]:
+    """The node and the file in which the latest attempt of a task has written."""
+    from eagleray.util.state.api import get_task
+
+    if re.fullmatch("[0-9a-f]{48}", task_id) is None:
+        raise ValueError(f"task_id must be the 48 hexadecimal digits of a task's id, got {task_id!r}")
+    task = get_task(task_id, address, timeout)
+    if task is not None and task.attempt_number != attempt_number:
+        raise RayStateApiException(
+            f"the log of attempt {attempt_number} of task {task_id} cannot be told apart from others: its latest "
+            f"attempt is {task.attempt_number}, which attempt_number={task.attempt_number} shows"
+        )
+    if task is not None and task.worker_pid:
+        return _find(address, task.node_id, None, timeout), f"worker-{task.worker_pid}.{suffix}"
+    found = []
+    for node in _find_all(address, timeout):
+        found += [(node, name) for name in _on(node, timeout, task_logs.files_of, task_id, suffix)]
+    if len(found) > 1:
+        names = ", ".join(f"{name} of node {node.node_id}" for node, name in found)
+        raise RayStateApiException(f"task {task_id} has written into several files, read one of them: {names}")
+    if not found:
+        what = "is not known" if task is None else f"is {task.state}, its worker is not known any more or not yet"
+        raise RayStateApiException(
+            f"Could not find log file for task: {task_id} (attempt {attempt_number}) with suffix: {suffix}. The task "
+            f"{what}, and no worker's file of a node that can be read has lines of it"
+        )
+    return found[0]
+
+
+def _find_all(address: str | None, timeout: float) -> list[_Place]:
+    """The nodes whose files can be read: this one, and in a session all others."""
+    rows = [row for row in census.take(address, timeout, head=True).nodes() if row["state"] == "ALIVE"]
+    places = [_find(address, row["node_id"], None, timeout) for row in rows]
+    return [place for place in places if place.folder is not None or process.session is not None]
+
+
+def _parts_of_task(
+    place: _Place,
+    timeout: float,
+    name: str,
+    task_id: str,
+    tail: int,
+    follow: bool,
+    interval: float,
+    encoding: str | None,
+    errors: str,
+    plain: bool,
+) -> Iterator[Any]:
+    text, _, reading = _on(place, timeout, task_logs.read, name, task_id, None, follow)
+    text = task_logs.last_lines(text, tail)
+    while True:
+        if text:
+            yield _shown(text, encoding, errors, plain)
+        if not follow:
+            return
+        time.sleep(interval)
+        text, _, reading = _on(place, timeout, task_logs.read, name, task_id, reading, follow)
 
 
 def _log_of_job(address: str | None, submission_id: str) -> tuple[str, str]:
@@ -182,9 +260,9 @@ def _parts(
             rest.clear()
         if after:
             rest.append(after)
-        lines = [line for line in text.splitlines(keepends=True) if not line.startswith(_SECTION.encode())]
-        if lines:
-            yield _shown(b"".join(lines), encoding, errors, plain)
+        text = task_logs.without_marks(text)
+        if text:
+            yield _shown(text, encoding, errors, plain)
         if not data:
             if not follow:
                 return
@@ -263,7 +341,7 @@ def _open(folder: str, name: str, may_lack: bool = False) -> Any:
     try:
         if may_lack and not os.path.lexists(os.path.join(folder, "logs", name)):
             return io.BytesIO()
-        return os.fdopen(os.open(os.path.join(folder, "logs", name), os.O_RDONLY | os.O_NOFOLLOW), "rb")
+        return task_logs.open_log(folder, name)
     except OSError as problem:
         raise RayStateApiException(f"the log {name} cannot be read on its node: {problem.strerror}") from None
 
@@ -276,25 +354,23 @@ def _read(folder: str, name: str, at: int, may_lack: bool = False) -> bytes:
 
 
 def _start_of(folder: str, name: str, lines: int, may_lack: bool = False) -> int:
-    """Where the last lines of a file begin."""
+    """Where the last lines of a file begin. Lines that only say who writes are not counted."""
     with _open(folder, name, may_lack) as file:
-        at = file.seek(0, os.SEEK_END)
+        at = size = int(file.seek(0, os.SEEK_END))
         if lines == 0:
-            return int(at)
-        seen = -1 if at and _last_byte(file) == b"\n" else 0
+            return size
+        seen, after = 0, b""
         while at > 0:
             step = min(at, 1 << 16)
             at -= step
             file.seek(at)
-            block = file.read(step)
-            for index in range(len(block) - 1, -1, -1):
-                if block[index] == 10:
+            block = file.read(step) + after
+            end = block.rfind(b"\n", 0, step)
+            while end >= 0:
+                if at + end + 1 < size and is_text(block[end + 1 : end + 3]):
                     seen += 1
                     if seen == lines:
-                        return int(at + index + 1)
+                        return int(at + end + 1)
+                end = block.rfind(b"\n", 0, end)
+            after = block[:2]
         return 0
-
-
-def _last_byte(file: Any) -> Any:
-    file.seek(-1, os.SEEK_END)
-    return file.read(1)
