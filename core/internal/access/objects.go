@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/sites"
 	"github.com/eagleray/eagleray/core/internal/submit"
 	"github.com/eagleray/eagleray/core/internal/transport"
+	"github.com/eagleray/eagleray/core/internal/wait"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -52,7 +53,8 @@ type Objects struct {
 	why    error // why the session has ended
 
 	async   asyncQueue
-	scratch []*refs.Object // memory for the next list that the program waits for, see find.go
+	fetches map[ids.Object][]*wait.Wait // values that are being fetched for waits with WaitHere, and which waits count them
+	scratch []*refs.Object              // memory for the next list that the program waits for, see find.go
 }
 
 // InitObjects makes a zero Objects usable, except for the parts that the methods below set.

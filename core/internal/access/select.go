@@ -54,7 +54,7 @@ func (a *Objects) Select(list []*ids.Object, need int, timeout time.Duration, he
 		return 0, false, err
 	}
 	for i, o := range objs {
-		if o.State().Ready() {
+		if a.counts(o, mode) {
 			if o.IsError() {
 				o.MarkSeen()
 			}

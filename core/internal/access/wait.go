@@ -96,7 +96,7 @@ func (a *Objects) Ready(id ids.Object) (bool, error) {
 type WaitMode int
 
 // Wait returns when enough are ready; WaitAll when all are, or one failed;
-// WaitHere when enough are ready and the store has not lost them.
+// WaitHere when enough are ready and on this node, and the store has not lost them.
 const (
 	WaitSome WaitMode = iota
 	WaitAll
@@ -128,7 +128,7 @@ func (a *Objects) wait(ctx context.Context, list []ids.Object, need int, timeout
 		return 0, false, err
 	}
 	for i, o := range objs {
-		mark(i, o.State().Ready())
+		mark(i, a.counts(o, mode))
 		if o.IsError() {
 			o.MarkSeen()
 		}
@@ -147,8 +147,16 @@ func (a *Objects) wait(ctx context.Context, list []ids.Object, need int, timeout
 func (a *Objects) waitMany(ctx context.Context, objs []*refs.Object, need int, timeout time.Duration, mode WaitMode) (done bool, err error) {
 	deadline := DeadlineOf(timeout)
 	for misses := 0; ; misses++ {
+		if mode == WaitHere {
+			a.fetchAway(objs, need, nil)
+		}
 		if done, err = a.waitFew(ctx, objs, need, deadline, mode == WaitAll); err != nil {
 			return false, err
+		}
+		if mode == WaitHere && done {
+			if done, err = a.waitFetched(ctx, objs, need, deadline); err != nil {
+				return false, err
+			}
 		}
 		if mode != WaitHere || !done || misses == retry.MaxMisses || !a.local.AnyLost(objs, need, deadline) {
 			break

@@ -42,7 +42,7 @@ func (h *host) Infeasible(t refs.Task, why *fault.Error) { h.submit.ArgumentInfe
 
 // Reply implements refs.Effects.
 func (h *host) Reply(question *wire.Message, o *refs.Object) {
-	_ = question.Reply(o.Answer(h.info.Node)) // a borrower that is gone needs no answer
+	_ = question.Reply(h.table.Answer(o, h.info.Node)) // a borrower that is gone needs no answer
 }
 
 // Refuse implements refs.Effects.

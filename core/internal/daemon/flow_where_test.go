@@ -56,9 +56,9 @@ func TestCluster_LargeArguments_HeadHearsWhereTheyAre(t *testing.T) {
 	here := d.Put(200_000)
 	there := ids.NewObject(1, ids.NewWorkerOn(9).Owner(), ids.JobOf(1), 1)
 	d.Class(1, map[string]float64{"CPU": 1}, "default")
-	d.Push(wire.TLeaseWant, wire.LeaseWant{ClassID: 1, Want: 1, Large: [][]byte{there[:], {1, 2, 3}, here[:]}})
+	d.Push(wire.TLeaseWant, wire.LeaseWant{ClassID: 1, Want: 1, Large: [][]byte{there[:], {1, 2, 3}, here[:]}, Sizes: []uint64{300_000, 1, 200_000}, Homes: []uint32{5}})
 	c.expect(t, "class 1: 1 after 0")
-	if w := c.asked(); !slices.Equal(w.Near, []place.Node{9, play.Number}) {
+	if w := c.asked(); !slices.Equal(w.Near, []place.Node{5, play.Number}) {
 		t.Errorf("the head hears %+v", w)
 	}
 }

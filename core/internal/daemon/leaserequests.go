@@ -73,10 +73,9 @@ func (d *Daemon) wantLeases(c *client, m *wire.Message) error {
 	if err := m.Decode(&q); err != nil {
 		return err
 	}
-	q.Large = q.Large[:min(len(q.Large), sched.MaxNear)]
 	d.schedule(c, func(s *sched.Machine) {
 		c.outlivesDriver = c.outlivesDriver || c.role == wire.RoleGuest && q.Lasting
-		s.UpdateWant(c.id, sched.ClassID(q.ClassID), sched.WantUpdate{N: min(q.Want, maxWanted), Seen: q.Seen, Due: q.Due, Next: afterOf(q.DueMs), Near: d.pulls.Near(q.Large), Ticket: q.Ticket, Recall: q.Recall})
+		s.UpdateWant(c.id, sched.ClassID(q.ClassID), sched.WantUpdate{N: min(q.Want, maxWanted), Seen: q.Seen, Due: q.Due, Next: afterOf(q.DueMs), Near: d.pulls.Near(&q, sched.MaxNear), Ticket: q.Ticket, Recall: q.Recall})
 	})
 	return nil
 }

@@ -20,7 +20,7 @@ func (p *Pool[T, C]) ClassFor(t *templates.Template[Class[T, C]]) *Class[T, C] {
 // DefineClass makes a class with a number and tells the daemon of it.
 func (p *Pool[T, C]) DefineClass(id uint32, key string, t *templates.Template[Class[T, C]]) *Class[T, C] {
 	p.nextClass = max(p.nextClass, id+1)
-	k := &Class[T, C]{ID: id, key: key, Name: t.Name, Where: t.Strategy, Paces: make([]pace.Pace, 1+len(t.Fallback)), after: t.AfterMs, shape: p.shapeFor(t.ShapeKey())}
+	k := &Class[T, C]{ID: id, key: key, Name: t.Name, Where: t.Strategy, Paces: make([]pace.Pace, 1+len(t.Fallback)), after: t.AfterMs, near: t.Near, shape: p.shapeFor(t.ShapeKey())}
 	p.Classes[k.ID] = k
 	p.ByClass[key] = k
 	p.host.Push(wire.TClassDefine, k.definition(t))

@@ -48,7 +48,7 @@ func (p *Pool[T, C]) takeIdle(k *Class[T, C]) *Lease[T, C] {
 		return nil
 	}
 	for _, l := range p.Leases {
-		if l.idle && l.Class.shape == k.shape && l.Class != k && p.open(l) {
+		if l.idle && l.Class.shape == k.shape && l.Class != k && p.open(l) && k.takes(l) {
 			p.moveLease(l, k)
 			return l
 		}
@@ -93,7 +93,7 @@ func (p *Pool[T, C]) serveOther(l *Lease[T, C]) bool {
 	if s == nil {
 		return false
 	}
-	i := slices.IndexFunc(s.waiting, func(k *Class[T, C]) bool { return k != l.Class })
+	i := slices.IndexFunc(s.waiting, func(k *Class[T, C]) bool { return k != l.Class && k.takes(l) })
 	if i < 0 {
 		return false
 	}

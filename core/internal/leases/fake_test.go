@@ -61,15 +61,15 @@ func (h *host) After(d time.Duration, f func()) Timer {
 	h.timers = append(h.timers, x)
 	return x
 }
-func (h *host) Pump(k *class)          { h.pumped = append(h.pumped, k) }
-func (h *host) Waits() uint32          { h.waits++; return h.looks }
-func (h *host) Large(t *task) [][]byte { return t.large }
-func (h *host) ReadyMs(t *task) uint32 { return t.since }
-func (h *host) Flush(o *channel)       { o.flushed++ }
-func (h *host) Close(o *channel)       { o.closed++ }
-func (h *host) Successor() bool        { return h.successor }
-func (h *host) Log(text string)        { h.logged = append(h.logged, text) }
-func (h *host) Descriptor(int, bool)   {}
+func (h *host) Pump(k *class)                    { h.pumped = append(h.pumped, k) }
+func (h *host) Waits() uint32                    { h.waits++; return h.looks }
+func (h *host) Large(t *task, w *wire.LeaseWant) { w.Large = t.large }
+func (h *host) ReadyMs(t *task) uint32           { return t.since }
+func (h *host) Flush(o *channel)                 { o.flushed++ }
+func (h *host) Close(o *channel)                 { o.closed++ }
+func (h *host) Successor() bool                  { return h.successor }
+func (h *host) Log(text string)                  { h.logged = append(h.logged, text) }
+func (h *host) Descriptor(int, bool)             {}
 
 func newPool(t *testing.T) (*pool, *host) {
 	t.Helper()

@@ -117,6 +117,10 @@ func (p *Pool[T, C]) LeaseIdle(l *Lease[T, C]) {
 	if p.serveOther(l) && l.Busy > 0 {
 		return
 	}
+	if l.strays() {
+		p.ReturnLease(l)
+		return
+	}
 	l.setIdle(true)
 	l.IdleAt = time.Now()
 	p.lookAt(l.IdleAt.Add(l.patience()))

@@ -33,8 +33,8 @@ type Host[T, C any] interface {
 	Pump(k *Class[T, C])
 	// Waits is told that the queue of a class begins to wait for leases. It returns the number of the look that came last.
 	Waits() uint32
-	// Large returns the ids of the largest arguments of a task that lie in a store, at most MaxLarge, the largest first.
-	Large(t *T) [][]byte
+	// Large names in a want the largest arguments of a task that lie in a store, at most MaxLarge, the largest first.
+	Large(t *T, w *wire.LeaseWant)
 	// ReadyMs returns when a task began to wait for its first choice, as Ms counts.
 	ReadyMs(t *T) uint32
 	// Flush sends what waits in a channel, Close ends it.
@@ -78,6 +78,8 @@ type Class[T, C any] struct {
 	Since  uint32       // the look that came last before a task of it was sent or its queue began to wait; see package waiting
 	shape  *shape[T, C] // the classes that it exchanges leases with; nil: none
 	listed bool         // the class is in shape.waiting
+	near   uint32       // the node on which its tasks had better run; 0: there is none. See near.go
+	asked  time.Time    // of a class with near: since when the daemon is asked for leases
 
 	granted uint64    // how many leases the own daemon has granted, or offered at other nodes
 	opening int       // how many leases wait for the socket to their worker; those that other nodes were asked for are among them

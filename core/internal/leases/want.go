@@ -1,12 +1,16 @@
 package leases
 
-import "github.com/eagleray/eagleray/core/internal/wire"
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
 
 // MaxWant bounds how many leases a class asks for at a time.
 const MaxWant = 1000
 
 // MaxLarge is how many large arguments of its oldest task a class names when it asks for leases.
-const MaxLarge = 4
+const MaxLarge = 32
 
 // Next returns the lease that gets the next task of the class's queue, nil when none has room or the queue is empty.
 func (p *Pool[T, C]) Next(k *Class[T, C]) *Lease[T, C] {
@@ -55,9 +59,12 @@ func (p *Pool[T, C]) AdjustWant(k *Class[T, C]) {
 		if len(k.Paces) > 1 {
 			p.ReturnIdleOfOthers(k)
 		}
+		if k.near != 0 {
+			k.asked = time.Now()
+		}
 	}
 	if want > 0 && n > 0 {
-		w.Large = p.host.Large(k.Queue.First())
+		p.host.Large(k.Queue.First(), &w)
 	}
 	k.Want, k.due, w.Seen = want, w.Due, p.seen(k)
 	p.host.Push(wire.TLeaseWant, w)

@@ -49,6 +49,7 @@ func Held(o *refs.Object) *View {
 func (s *Store) KeepFor(o *refs.Object, v *View) {
 	if o.Copy() == nil && !v.freed {
 		o.SetCopy(v)
+		s.table.SetHome(o, 0)
 		v.holds++
 	}
 }

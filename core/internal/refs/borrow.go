@@ -62,6 +62,7 @@ func (t *Table) Answered(id ids.Object, q Question, v *wire.RefValue, err error)
 	case v.Inline != nil:
 		t.Complete(o, Inline, v.Inline, v.Size, v.IsError)
 	default:
+		t.learnHome(o, v.Home)
 		t.Complete(o, Stored, nil, v.Size, v.IsError)
 	}
 }
@@ -157,7 +158,7 @@ func (t *Table) Asked(q *wire.RefWait, m *wire.Message) error {
 }
 
 // Answer returns what the owner, which runs on this node, answers a borrower of an object that is ready or infeasible.
-func (o *Object) Answer(node ids.Node) wire.RefValue {
+func (t *Table) Answer(o *Object, node ids.Node) wire.RefValue {
 	if o.isError || o.state == Infeasible {
 		o.MarkSeen()
 	}
@@ -166,7 +167,7 @@ func (o *Object) Answer(node ids.Node) wire.RefValue {
 	case Inline:
 		v.Inline = o.value
 	case Stored:
-		v.NodeID = node[:]
+		v.NodeID, v.Home = node[:], t.HomeNumber(o)
 	default:
 		v.Fault = &wire.FaultBody{Code: string(o.fault.Code), Message: o.fault.Message, Task: o.fault.Task}
 	}

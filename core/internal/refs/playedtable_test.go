@@ -15,7 +15,7 @@ func (m *member) Wake(w *wait.Wait)             { w.End() }
 func (m *member) Ready(Task)                    {}
 func (m *member) Infeasible(Task, *fault.Error) {}
 func (m *member) Reply(q *wire.Message, o *Object) {
-	v := o.Answer(ids.Node{})
+	v := m.table.Answer(o, ids.Node{})
 	m.answers(q, &v, nil)
 }
 

@@ -54,6 +54,7 @@ var notInSnapshot = map[string]string{
 	"local":   "the references of a program end with its process",
 	"pins":    "whoever pins an object pins it again: tasks, values, results",
 	"lineage": "recipes are recorded again, and count what they need",
+	"home":    "where a value lies is a hint, and the daemon knows better",
 	"waitID":  "threads end with their process",
 	"watch":   "threads end with their process, tasks wait again, borrowers' questions are handed over with their connections",
 	"source":  "a task that is handed over names its results again",
@@ -72,7 +73,7 @@ func TestSnapshot_EveryFieldOfAnObject_ComesBackOrIsNamed(t *testing.T) {
 	inner := new(Object)
 	values := map[string]any{
 		"ID": ids.NewObject(7, ids.Owner{1}, ids.JobOf(1), 3), "state": Stored, "isError": true, "ownerAddr": "owner", "site": uint32(5), "maker": uint32(6),
-		"waitID": uint32(7), "local": int32(8), "pins": int32(9), "lineage": int32(10), "size": uint64(11), "value": []byte("value"),
+		"home": uint8(1), "waitID": uint32(7), "local": int32(8), "pins": int32(9), "lineage": int32(10), "size": uint64(11), "value": []byte("value"),
 		"fault": fault.New(fault.WorkerCrashed, "it crashed"), "contained": []*Object{inner}, "source": Source(job(1)), "copy": Copy(nothing{}),
 		"watch": new(watch), "recipe": NewRecipe(job(2), nil), "borrowers": map[ids.Owner]struct{}{{4}: {}},
 	}
@@ -180,6 +181,7 @@ var notInTableSnapshot = map[string]string{
 	"lateDrops":    "they are the program's, which ends with its process",
 	"kept":         "what an object keeps is memory of the process",
 	"lostWith":     "it is set only while an answer of the daemon is handled",
+	"homes":        "where a value lies is a hint, and the daemon knows better",
 	"lastGot":      "what a program looks at ends with its process",
 }
 
@@ -248,6 +250,7 @@ func busyTable(t *testing.T) (*Table, *recorder) {
 	tb.Record(NewRecipe(job(1), []*Object{p}), []*Object{a})
 	tb.Unref(p, 1) // only the recipe needs it
 	tb.AddBorrower(a, ids.Owner{7})
+	tb.SetHome(a, 2)
 	x := foreign(tb, 5)
 	tb.Got(x, make([]byte, 8))
 	tb.Infeasible(x, noNode)

@@ -34,6 +34,7 @@ type Object struct {
 	state     State
 	isError   bool
 	flags     flags
+	home      uint8 // see home.go
 	ownerAddr string
 	site      uint32
 	maker     uint32
@@ -137,6 +138,7 @@ type Table struct {
 	lender   ids.Owner         // the owner that was looked up last,
 	lent     *index            // and what is borrowed of it; nil: none was looked up
 	lentTo   map[ids.Owner]int // how many objects of ours a process borrows
+	homes    []uint32          // the nodes that objects name as theirs, see home.go
 	freed    []*Object         // died since the last CarryOut
 	todo     []*Object         // work is to look at them
 

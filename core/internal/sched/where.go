@@ -79,8 +79,8 @@ func (m *Machine) asksHead(d *demand) bool {
 		return false
 	case d.rank > 0: // another node may have better labels
 		return true
-	case s.Kind == strategy.Group: // what has room in a bundle here is served here
-		return !m.ledger.Fits(d.class.Need)
+	case s.Kind == strategy.Group: // what has room in a bundle here is served here, unless its large arguments are elsewhere
+		return !m.ledger.Fits(d.class.Need) || len(d.near) > 0 && d.near[0] != m.o.Number
 	case s.Kind == strategy.Spread:
 		return true
 	case len(d.near) > 0:

@@ -48,6 +48,7 @@ type Template struct {
 	Group      string
 	Unordered  bool
 	Hidden     bool
+	Near       uint32
 	Forget     bool
 }
 

@@ -18,7 +18,11 @@ const (
 
 func NewChannel(c *Submitter, addr string) *Channel {
 	worker, err := wire.ParseAddress(addr) // what is no address leads nowhere
-	return &Channel{c: c, addr: addr, far: err == nil && worker.Node() != c.Self.Node()}
+	o := &Channel{c: c, addr: addr}
+	if err == nil && worker.Node() != c.Self.Node() {
+		o.far, o.node = true, worker.Node()
+	}
+	return o
 }
 
 // Far reports whether the worker is on another node.

@@ -49,6 +49,7 @@ func (c *Submitter) Requeue(t *Task) {
 		c.failLike(t, d)
 		return
 	}
+	c.approach(t)
 	k := t.Template.Class
 	if k.Bad != nil {
 		c.infeasible(t, k.Bad)

@@ -65,6 +65,9 @@ func (c *Submitter) HomeLost(node uint32, why error) {
 	for _, k := range classes {
 		c.AdjustWant(k)
 	}
+	for _, tm := range c.Nears(node) {
+		c.RetireTemplate(tm)
+	}
 }
 
 // ReturnElsewhere gives back the leases of other nodes that a snapshot does not have, because they have no task. The

@@ -61,6 +61,10 @@ func (c *Submitter) triedOOM(t *Task) string {
 // more than before: nothing has more than the largest node.
 func (c *Submitter) Enlarge(t *Task, held uint64) bool {
 	tm := t.Template
+	if base := tm.NearTo(0); base != tm { // it goes to its large arguments when it is queued again
+		t.become(base)
+		tm = base
+	}
 	total := c.mostMemory()
 	asked := tm.Resources[templates.MemoryName]
 	if c.asksForAll(tm) {

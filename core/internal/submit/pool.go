@@ -37,7 +37,12 @@ func (c *pool) Waits() uint32 {
 }
 
 // Large implements leases.Host.
-func (c *pool) Large(t *Task) [][]byte { return t.Largest(leases.MaxLarge) }
+func (c *pool) Large(t *Task, w *wire.LeaseWant) {
+	for _, o := range t.Largest(leases.MaxLarge) {
+		w.Large, w.Sizes = append(w.Large, o.ID.Raw()), append(w.Sizes, o.Size())
+		w.Homes = append(w.Homes, c.table.HomeNumber(o))
+	}
+}
 
 // ReadyMs implements leases.Host.
 func (c *pool) ReadyMs(t *Task) uint32 { return t.Since }

@@ -16,6 +16,7 @@ func (c *Submitter) Enqueue(t *Task) {
 		c.promote(t)
 		return
 	}
+	c.approach(t)
 	k := t.Template.Class
 	if k.Bad != nil {
 		c.infeasible(t, k.Bad)
@@ -37,6 +38,9 @@ func (c *Submitter) pump(k *Class) {
 
 // SendTask sends a task to the worker of a lease.
 func (c *Submitter) SendTask(l *Lease, t *Task) {
+	if t.Template.Near != 0 && l.Node == 0 && t.Template.Near != c.Self.Node() {
+		t.Came(c.table)
+	}
 	t.on = l.Channel
 	l.Channel.send(t)
 	l.Sent(c.Looks)

@@ -110,6 +110,9 @@ func (c *Submitter) result(r *wire.Reader, t *Task, i int, isErr bool) error {
 	if isErr && t.Canceled { // who cancels does not wait for what comes of it
 		o.MarkSeen()
 	}
+	if state == refs.Stored {
+		c.table.SetHome(o, t.ranOn())
+	}
 	c.table.Complete(o, state, value, size, isErr)
 	return nil
 }

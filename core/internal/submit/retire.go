@@ -30,8 +30,8 @@ func (c *Submitter) dropTemplate(tm *Template) {
 	for i := range len(tm.Fallback) + 1 {
 		c.forgetAtWorkers(tm.Choice(i))
 	}
-	if l := c.RemoveTemplate(tm); l != nil {
-		c.dropTemplate(l)
+	for _, other := range c.RemoveTemplate(tm) {
+		c.dropTemplate(other)
 	}
 	if k := tm.Class; k != nil {
 		k.Templates--

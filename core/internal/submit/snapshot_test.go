@@ -47,6 +47,8 @@ var notInSnapshot = map[string]map[string]string{
 		"finished": "the workers that ran tasks list those that have ended",
 		"failed":   "the workers that ran tasks list those that have ended",
 		"Larger":   "the next retry that needs more memory makes it again",
+		"base":     "the tasks of a template with Near stay together",
+		"nears":    "the next task whose large arguments lie there makes it again",
 	},
 	"Task": {
 		"place":  "a task gets a place when it is queued",
@@ -261,6 +263,8 @@ func busy(t *testing.T) *busyProcess {
 	items := b.add(t, &Template{
 		Kind: frame.KindTask, Name: "items", FID: []byte("sixteen bytes ID"), Blob: []byte("more code"), Returns: 1, Flow: frame.Flow{Mode: frame.FlowStream, Limit: 9}, MaxRetries: 3,
 	})
+	near := b.add(t, items.Approach(2))
+	push(&near.Class.Queue, b.count(near))
 	b.ownTasks(function)
 	b.onLease(function)
 	b.calls(function, method)

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/frame"
+	"github.com/eagleray/eagleray/core/internal/leases"
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/waiting"
@@ -188,6 +190,7 @@ type playing struct {
 	tasks []*playedTask
 	by    map[uint64]*playedTask
 	known bool // each end of a worker comes with the word of what it had begun
+	large bool // there may be other nodes, and results are large
 }
 
 func newPlaying(t *testing.T, seed uint64) *playing {
@@ -280,6 +283,9 @@ func (p *playing) run(at *playedPipe, raises bool) []byte {
 		x.Flags = wire.ReplyAppError
 	}
 	result := append(frame.AppendInlineResult(nil, 1), 7)
+	if p.large && !raises && p.r.IntN(3) > 0 {
+		result = frame.AppendStoredResult(nil, 1+uint64(p.r.IntN(3)))
+	}
 	return frame.AppendReply(nil, x, frame.AppendCount(result, 0))
 }
 
@@ -385,6 +391,9 @@ func (p *playing) check() error {
 		if n := l.Channel.sent.Len(); n != l.Busy {
 			return fmt.Errorf("lease %d has %d calls and counts %d", id, n, l.Busy)
 		}
+		if near := nearOf(s, l.Class); l.Busy == 0 && near != 0 && leases.NodeOf(id) != near {
+			return fmt.Errorf("lease %d of node %d has nothing to do and is kept, for tasks with large arguments on node %d", id, leases.NodeOf(id), near)
+		}
 		if l.Busy == 0 && l.Recall {
 			return fmt.Errorf("lease %d, for which others wait, has nothing to do and is kept", id)
 		}
@@ -440,6 +449,23 @@ func (p *playing) check() error {
 	return nil
 }
 
+// nearOf is the node where the large arguments of a class's tasks lie, 0 if they have none.
+func nearOf(s *Submitter, k *Class) uint32 {
+	for _, tm := range s.AllTemplates() {
+		if tm.Class == k {
+			return tm.Near
+		}
+	}
+	return 0
+}
+
+// severalNodes lets the process be on node 1 of a cluster of several nodes, with tasks whose results are large.
+func (p *playing) severalNodes() {
+	p.large = true
+	me := Member{Self: ids.DaemonOn(1), Job: ids.JobOf(1), Addr: "/own", Totals: wire.Totals{CanGrow: true}}
+	p.s.Join(me, refs.NewTable(me.Self, me.Job, me.Addr, (*quietTable)(p.quiet)))
+}
+
 // Whatever comes in whatever order, each task is in one place until it ends, runs no more often than
 // it may, and ends once; each lease is kept or given back; and at the end nothing is wanted, of no node.
 func TestSubmitter_RandomEvents_NoTaskIsLostAndNoneRunsTooOften(t *testing.T) {
@@ -450,6 +476,9 @@ func TestSubmitter_RandomEvents_NoTaskIsLostAndNoneRunsTooOften(t *testing.T) {
 	for seed := range uint64(seeds) {
 		p := newPlaying(t, seed)
 		p.known = seed%3 < 2
+		if seed%2 == 1 {
+			p.severalNodes()
+		}
 		events := []func(){
 			p.submit, p.submit, p.grant, p.grant, p.connect, p.connect, func() { p.answer(false) }, func() { p.answer(false) },
 			func() { p.answer(true) }, p.giveBack, p.blocked, p.lose, p.ring, p.cancel, p.urge, p.deliver, p.deliver, p.deliver,

@@ -53,6 +53,9 @@ func (t *Template[C]) ClassKey() string {
 	if t.AfterMs > 0 {
 		fmt.Fprintf(&b, "|after %d", t.AfterMs)
 	}
+	if t.Near != 0 {
+		fmt.Fprintf(&b, "|near %d", t.Near)
+	}
 	return b.String()
 }
 

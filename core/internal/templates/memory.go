@@ -26,7 +26,7 @@ func Doubled(asked int64, held uint64) int64 {
 // alternatives that ask for less. It has no number, no class and no past.
 func (t *Template[C]) WithMemory(want int64) *Template[C] {
 	x := *t
-	x.Class, x.Larger, x.retired, x.recipes = nil, nil, false, 0
+	x.Class, x.Larger, x.retired, x.recipes, x.base, x.nears = nil, nil, false, 0, nil, nil
 	x.finished, x.failed, x.Open = 0, 0, 0
 	x.Resources = atLeast(t.Resources, want)
 	x.Fallback = nil

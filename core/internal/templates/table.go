@@ -25,6 +25,7 @@ func (x *Table[C]) AddTemplate(t *Template[C], maker func(*Template[C]) uint32) 
 	x.newID(t)
 	t.maker = maker(t)
 	t.Intern()
+	t.roams = t.mayRoam()
 	if t.Kind != frame.KindTask {
 		return
 	}
@@ -58,7 +59,7 @@ func (x *Table[C]) RestoreTemplate(t *Template[C], maker func(*Template[C]) uint
 	}
 	t.maker = maker(t)
 	t.Intern()
-	t.retired = true
+	t.retired, t.roams = true, t.mayRoam()
 	if t.Kind != frame.KindTask {
 		return nil
 	}
@@ -97,19 +98,20 @@ func (x *Table[C]) Unneeded(t *Template[C]) bool {
 	return t.retired && t.Open == 0 && t.recipes == 0 && x.TemplateAt(t.ID) == t
 }
 
-// RemoveTemplate removes a template and its alternatives. It returns the template that retries with
-// more memory would have run as, which is retired now, nil if there is none.
-func (x *Table[C]) RemoveTemplate(t *Template[C]) (larger *Template[C]) {
+// RemoveTemplate removes a template and its alternatives. It returns the templates as which other tasks of it run, or would run, and
+// which are retired now: those that retries with more memory have, and those of tasks that go to their large arguments.
+func (x *Table[C]) RemoveTemplate(t *Template[C]) (others []*Template[C]) {
 	for _, o := range append([]*Template[C]{t}, t.Fallback...) {
 		x.Templates[o.ID] = nil
 		x.FreeIDs = append(x.FreeIDs, o.ID)
 		o.Blob, o.whole = nil, unique.Handle[string]{} // the list of ended tasks may still name it
 	}
 	x.Endings.retire(t)
-	if larger = t.Larger; larger != nil {
+	if larger := t.Larger; larger != nil {
 		t.Larger, larger.retired = nil, true
+		others = append(others, larger)
 	}
-	return larger
+	return append(others, t.leaveNears()...)
 }
 
 // AllTemplates returns those that there are.

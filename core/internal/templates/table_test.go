@@ -57,7 +57,7 @@ func TestTable_TemplateOfNoUse_NumbersAreUsedAgain(t *testing.T) {
 	}
 	larger := first.WithMemory(5)
 	first.Larger = larger
-	if got := x.RemoveTemplate(first); got != larger || !larger.Retired() || first.Larger != nil || first.Blob != nil || x.Unneeded(first) {
+	if got := x.RemoveTemplate(first); len(got) != 1 || got[0] != larger || !larger.Retired() || first.Larger != nil || first.Blob != nil || x.Unneeded(first) {
 		t.Errorf("the template of its retries is %+v", got)
 	}
 	if y := x.Endings.Retired[[2]string{"f", "task"}]; y == nil || y.Finished != 1 {
@@ -138,6 +138,7 @@ func TestKeys_TellClassesAndShapesApart(t *testing.T) {
 		{"the environment", func(y *Template[class]) { y.EnvKey = "x" }, false, false, false},
 		{"the strategy", func(y *Template[class]) { y.Strategy = "x" }, false, false, false},
 		{"enforced memory", func(y *Template[class]) { y.Enforce = true }, false, false, false},
+		{"the node of its large arguments", func(y *Template[class]) { y.Near = 2 }, false, true, false},
 		{"workers that end", func(y *Template[class]) { y.MaxCalls = 1 }, false, false, true},
 		{"an alternative", func(y *Template[class]) { y.Fallback = []*Template[class]{{}} }, false, false, true},
 		{"a wait for the first choice", func(y *Template[class]) { y.AfterMs = 1 }, false, false, true},

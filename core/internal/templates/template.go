@@ -30,6 +30,7 @@ type Template[C any] struct {
 	Group      string         // concurrency group in which a method runs, empty for the default one
 	Unordered  bool           // a call of a method whose arguments are late holds no later call back
 	Hidden     bool           // its tasks are left out of lists of tasks
+	Near       uint32         // the number of the node on which large arguments of its tasks lie; 0: they have none. See near.go
 
 	ID    int // its number in the table
 	Class *C  // of a function; nil for a method
@@ -38,8 +39,11 @@ type Template[C any] struct {
 	Open             int          // tasks without an answer
 	finished, failed uint64       // of its tasks
 	Larger           *Template[C] // what a retry with more memory runs as, once there was one
-	retired          bool         // the program cannot call it any more
-	recipes          int          // finished tasks that are kept to run again
+	base             *Template[C] // of a template with Near, see near.go; nil: it is gone
+	nears            map[uint32]*Template[C]
+	roams            bool // its tasks may go to their large arguments
+	retired          bool // the program cannot call it any more
+	recipes          int  // finished tasks that are kept to run again
 	whole            unique.Handle[string]
 	maker            uint32 // number of its name, see core/internal/sites
 }

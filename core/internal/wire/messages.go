@@ -189,7 +189,9 @@ type LeaseWant struct {
 	Due   int   // how many of Want, the oldest ones, have waited for AfterMs: an alternative may serve them
 	DueMs int64 // in how many milliseconds the next one will have; 0: the sender does not say. Only for texts
 
-	Large [][]byte // ids of the stored arguments of the oldest task, the largest first; at most 4. It had better run where they are
+	Large [][]byte // ids of the stored arguments of the oldest task, the largest first; at most 32. It had better run where they are
+	Sizes []uint64 // how many bytes each of them has; empty: the sender does not say
+	Homes []uint32 // the number of the node where the sender believes that each of them is; empty, or 0: it does not say
 
 	// To another node, of the LeaseOffer that this want takes:
 	Ticket  uint64 // 0: it takes none

@@ -91,6 +91,7 @@ type RefValue struct {
 	Inline  []byte // envelope; nil when in a store
 	Size    uint64
 	NodeID  []byte
+	Home    uint32     // of a value in a store: the number of the node on which it was made, as the owner knows; 0: it does not say
 	Fault   *FaultBody // instead of a value
 	IsError bool       // the envelope holds an exception
 }
