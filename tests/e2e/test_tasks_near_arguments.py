@@ -108,7 +108,8 @@ def test_an_argument_that_is_not_made_yet(nodes: Nodes) -> None:
 def test_most_bytes_decide(nodes: Nodes) -> None:
     mine = eagleray.put(np.zeros(2_000_000, np.uint8))
     assert nodes.where(takes.remote(nodes.make("second"), nodes.make("third", 600_000))) == ["second"]
-    assert nodes.where(takes.remote(nodes.make("second"), *[nodes.make("third", 600_000) for _ in range(2)])) == ["third"]
+    two = [nodes.make("third", 600_000) for _ in range(2)]
+    assert nodes.where(takes.remote(nodes.make("second"), *two)) == ["third"]
     assert nodes.where(takes.remote(nodes.make("second"), mine)) == ["first"]
     assert nodes.where(takes.remote(nodes.make("third", 3_000_000), mine)) == ["third"]
 

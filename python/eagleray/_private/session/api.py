@@ -218,9 +218,9 @@ def wait(
         ray_waitables: The references, each once.
         num_returns: How many ready references to wait for; at most so many are returned as ready.
         timeout: Seconds to wait at most; 0 only looks.
-        fetch_local: Whether ready means that the value is here. A value that lies on another node is then fetched first, and
-            one that the store has lost is computed again, if possible. With False it counts as ready, and the next ``get``
-            waits for it.
+        fetch_local: Whether ready means that the value is here. A value that lies on another node is then fetched
+            first, and one that the store has lost is computed again, if possible. With False it counts as ready, and
+            the next ``get`` waits for it.
 
     Returns:
         The ready references and the others, each list in the order given.
