@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from eagleray._private.calls.control import fetch_cluster
@@ -16,6 +17,17 @@ from eagleray._private.state import DRIVER, Session, process
 if TYPE_CHECKING:
     from eagleray.actor import ActorHandle
     from eagleray.runtime_env import RuntimeEnv
+
+
+def _warn(name: str, instead: str) -> None:
+    """Warns the caller of its caller that a name is an old one."""
+    from eagleray.util.annotations import RayDeprecationWarning
+
+    warnings.warn(
+        f"RuntimeContext.{name} is deprecated and may be removed in a later release. Use {instead} instead",
+        RayDeprecationWarning,
+        stacklevel=3,
+    )
 
 
 class RuntimeContext:
@@ -35,12 +47,19 @@ class RuntimeContext:
 
     def get(self) -> dict[str, Any]:
         """The ids as a dictionary of objects that have ``hex()``."""
-        found: dict[str, Any] = {"job_id": self.job_id, "node_id": self.node_id, "namespace": self.namespace}
-        if self._session.role != DRIVER:
-            if self.task_id is not None:
-                found["task_id"] = self.task_id
-            if self.actor_id is not None:
-                found["actor_id"] = self.actor_id
+        _warn("get", "get_job_id() and its like")
+        session = self._session
+        found: dict[str, Any] = {
+            "job_id": JobID(session.job_id),
+            "node_id": NodeID(session.node_id),
+            "namespace": self.namespace,
+        }
+        if session.role != DRIVER:
+            task_id, actor = here.running.task_id, here.actor
+            if task_id is not None:
+                found["task_id"] = TaskID(task_id)
+            if actor is not None:
+                found["actor_id"] = ActorID(actor.id)
         return found
 
     def get_job_id(self) -> str:
@@ -99,6 +118,7 @@ class RuntimeContext:
     @property
     def current_placement_group_id(self) -> PlacementGroupID:
         """The placement group that the running task or actor works in; the nil id outside of groups."""
+        _warn("current_placement_group_id", "get_placement_group_id()")
         return PlacementGroupID(here.group) if here.group is not None else PlacementGroupID.nil()
 
     @property
@@ -117,6 +137,7 @@ class RuntimeContext:
 
     def get_resource_ids(self) -> dict[str, list[str]]:
         """The old name of ``get_accelerator_ids``."""
+        _warn("get_resource_ids", "get_accelerator_ids()")
         return self.get_accelerator_ids()
 
     def get_runtime_env_string(self) -> str:
@@ -187,11 +208,13 @@ class RuntimeContext:
     @property
     def job_id(self) -> JobID:
         """The program's job."""
+        _warn("job_id", "get_job_id()")
         return JobID(self._session.job_id)
 
     @property
     def node_id(self) -> NodeID:
         """This machine's daemon."""
+        _warn("node_id", "get_node_id()")
         return NodeID(self._session.node_id)
 
     @property
@@ -201,6 +224,7 @@ class RuntimeContext:
         Raises:
             AssertionError: this is a driver.
         """
+        _warn("task_id", "get_task_id()")
         self._only_in_workers("task_id")
         task_id = here.running.task_id
         return TaskID(task_id) if task_id is not None else None
@@ -212,6 +236,7 @@ class RuntimeContext:
         Raises:
             AssertionError: this is a driver.
         """
+        _warn("actor_id", "get_actor_id()")
         self._only_in_workers("actor_id")
         return ActorID(here.actor.id) if here.actor is not None else None
 

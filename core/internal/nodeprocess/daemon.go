@@ -67,6 +67,10 @@ func serve(embedded bool, parent *process.Parent, dir, text, release string) err
 		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
 	log := slog.New(complaints.Bound(slog.NewTextHandler(os.Stderr, nil)))
+	c, err := c.overridden(os.LookupEnv)
+	if err != nil {
+		return process.NewBadConfig(err)
+	}
 	o, err := c.options(dir, log)
 	if err == nil {
 		err = o.Check()

@@ -127,3 +127,17 @@ func TestSplitter_LongLineOver_ItsMemoryGoes(t *testing.T) {
 		t.Errorf("of short lines %d bytes are kept", cap(s.partial))
 	}
 }
+
+func TestSplitter_LinesThatNameATask_AreNotShown(t *testing.T) {
+	latest := ""
+	s := splitter{latest: &latest}
+	lines := s.add(nil, []byte("\x1f:task:+0102\none\n\x1f:task:-0102\n\x1f:name:f\n\x1f:task:-\ntwo\n"))
+	if len(lines) != 2 || lines[0].Text != "one" || lines[0].Name != "" || lines[1].Text != "two" || lines[1].Name != "f" {
+		t.Errorf("the lines are %+v", lines)
+	}
+	var end tail
+	end.add([]byte("\x1f:task:+0102\nwhy\n\x1f:task:-0102\n"))
+	if got := end.String(); got != "why" {
+		t.Errorf("the end is %q", got)
+	}
+}

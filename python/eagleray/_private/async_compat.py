@@ -25,8 +25,11 @@ def has_async_methods(cls: type) -> bool:
     return any(is_async_func(member) for _, member in inspect.getmembers(cls))
 
 
+@functools.lru_cache(maxsize=1024)
 def sync_to_async(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a coroutine function that calls ``func``; a coroutine function is returned as it is."""
+    """Returns a coroutine function that calls ``func``; a coroutine function is returned as it is.
+
+    The same function gives the same coroutine function."""
     if is_async_func(func):
         return func
 

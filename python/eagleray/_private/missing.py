@@ -61,7 +61,7 @@ _PARTS |= {
         *("deregister_nixl_memory", "register_nixl_memory_pool", "register_tensor_transport", "set_nixl_cuda_stream"),
         *("set_resource", "set_target_device_for_ref", "wait_tensor_freed", "rdt", "sandbox"),
         *("array", "channel", "collective", "dynamic_resources", "get_local_object_locations"),
-        *("packaging", "queue", "shuffle"),
+        *("packaging", "shuffle"),
     )
 }
 _PARTS |= {

@@ -74,7 +74,7 @@ class ActorGroup:
     ) -> None:
         self.actors: list[ActorWrapper] = []
         warnings.warn(
-            "ActorGroup is deprecated, as in Ray: use eagleray.util.ActorPool, or keep the actors in a list",
+            "ActorGroup is deprecated: use ray.util.multiprocessing, ray.util.ActorPool, or a list of actors",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -26,7 +26,7 @@ class ActorPool:
         self._idle: list[ActorHandle[Any]] = list(actors)
         #: The number of each call whose result was not taken → what the call returned, and its actor.
         self._running: dict[int, tuple[Any, ActorHandle[Any]]] = {}
-        self._waiting: deque[tuple[_Call[Any], Any]] = deque()
+        self._pending_submits: deque[tuple[_Call[Any], Any]] = deque()
         self._submitted = 0
 
     def submit(self, fn: _Call[V], value: V) -> None:
@@ -35,7 +35,7 @@ class ActorPool:
         ``fn`` returns a reference; a list of references is one result, a list of values.
         """
         if not self._idle:
-            self._waiting.append((fn, value))
+            self._pending_submits.append((fn, value))
             return
         actor = self._idle.pop()
         try:
@@ -149,12 +149,12 @@ class ActorPool:
     def _return_actor(self, actor: ActorHandle[Any], is_alive: bool = True) -> None:
         if is_alive:  # a dead one would be given every value, and fail it
             self._idle.append(actor)
-        if self._waiting and self._idle:
-            self.submit(*self._waiting.popleft())
+        if self._pending_submits and self._idle:
+            self.submit(*self._pending_submits.popleft())
 
     def has_free(self) -> bool:
         """Whether an actor is free and nothing waits for one."""
-        return bool(self._idle) and not self._waiting
+        return bool(self._idle) and not self._pending_submits
 
     def pop_idle(self) -> ActorHandle[Any] | None:
         """Takes a free actor out of the pool, None if there is none."""

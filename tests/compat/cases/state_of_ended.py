@@ -312,3 +312,29 @@ def limits_of_lists(ray: Any) -> None:
         except Exception as error:
             kind = import_module(f"{ray.__name__}.util.state.exception").RayStateApiException
             print(isinstance(error, kind))
+
+
+@case
+def old_names_of_the_runtime_context_warn(ray: Any) -> None:
+    import warnings
+
+    kind = import_module(f"{ray.__name__}.util.annotations").RayDeprecationWarning
+
+    def old() -> list[Any]:
+        context = ray.get_runtime_context()
+        seen = []
+        for name in ("job_id", "node_id", "current_placement_group_id", "get", "get_resource_ids"):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                value = getattr(context, name)
+                if callable(value):
+                    value()
+            seen.append((name, [one.filename == __file__ for one in said if one.category is kind][:1]))
+        return seen
+
+    print(old())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        ray.get_runtime_context().get_job_id()
+    print(len([one for one in said if one.category is kind][:1]))
+    print([name for name, found in ray.get(ray.remote(num_cpus=0)(old).remote()) if found])

@@ -83,7 +83,7 @@ def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
     for option, name in (("num_cpus", "CPU"), ("num_gpus", "GPU"), ("memory", "memory")):
         value = options.get(option)
         if value is not None:
-            found[name] = value
+            found[name] = int(value) if name == "memory" else value  # bytes are whole, as under Ray
     if options.get(GPU_MEMORY) is not None:
         found[GPU_MEMORY] = parse_bytes(GPU_MEMORY, options[GPU_MEMORY])
     if options.get("accelerator_type"):

@@ -9,6 +9,7 @@ from eagleray._private.ids import JobID, PlacementGroupID
 from eagleray._private.session import api, census, group_table
 from eagleray._private.state import process
 from eagleray._private.tools.timeline import timeline as timeline
+from eagleray.core.generated._enumerations import ACTOR_STATES
 
 _TIMEOUT = 30.0
 
@@ -27,7 +28,13 @@ class GlobalState:
             actor_id: The id of one actor, in hex: what is known of it is returned, nothing if there is none.
             job_id: Only actors of this job.
             actor_state_name: Only actors in this state.
+
+        Raises:
+            ValueError: there is no such state.
         """
+        names = ACTOR_STATES.keys()
+        if actor_state_name is not None and actor_state_name not in names:
+            raise ValueError(f"{actor_state_name!r} is not a valid actor state name, must be one of {', '.join(names)}")
         taken = _census()
         rows = {row["actor_id"]: row for row in taken.actors()}
         for raw in taken.raw["Actors"] or ():

@@ -13,7 +13,7 @@ _BOTH = """
     automatic_object_spilling_enabled object_spilling_directory object_spilling_config object_spilling_cache
     object_spilling_threshold local_fs_capacity_threshold min_spilling_size max_io_workers oom_grace_period_s
     gcs_storage_path RUNTIME_ENV_PIP_CACHE_SIZE_GB RUNTIME_ENV_UV_CACHE_SIZE_GB RUNTIME_ENV_WORKING_DIR_CACHE_SIZE_GB
-    RUNTIME_ENV_PY_MODULES_CACHE_SIZE_GB
+    RUNTIME_ENV_PY_MODULES_CACHE_SIZE_GB OVERRIDE_RESOURCES
 """.split()
 _OURS = """
     PYTHON BIN INFEASIBLE GPU_FAMILY DEVICE_ROOT DEVICE_TOOLS NVML_LIBRARY CUDA_LIBRARY DEVICE_MEMORY_PROBE LIBCUDA

@@ -26,7 +26,6 @@ _ADDED = {
         **{name: getattr(memory, name) for name in memory.__all__},
         "get_local_ongoing_lineage_reconstruction_tasks": core.get_local_ongoing_lineage_reconstruction_tasks,
     },
-    "cloudpickle": {"dumps_debug": names.dumps_debug},
     "experimental.tqdm_ray": {f"RAY_{name}": progress_bars.MAGIC for name in ("TQDM_MAGIC",)},
     "util": {"PublicAPI": names.PublicAPI},
     "util.annotations": {"_mark_annotated": names.mark_annotated},

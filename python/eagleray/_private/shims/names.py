@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
-import cloudpickle
-
-from eagleray._private.values.inspection import describe_failure
 from eagleray.util.annotations import AnnotationType
 from eagleray.util.annotations import PublicAPI as PublicAPI
 
@@ -37,17 +33,3 @@ def mark_annotated(
 def valid_resource_shape(resources: dict[str, float], bundle_specs: list[dict[str, float]]) -> bool:
     """Whether one bundle of a placement group has all that ``resources`` asks for."""
     return any(all(bundle.get(name, 0) >= amount for name, amount in resources.items()) for bundle in bundle_specs)
-
-
-def dumps_debug(obj: Any, *args: Any, **kwargs: Any) -> bytes:
-    """Pickles a value. A value that cannot be pickled is an error that names what in it is the cause.
-
-    Raises:
-        TypeError: the value cannot be pickled.
-    """
-    try:
-        pickled: bytes = cloudpickle.dumps(obj, *args, **kwargs)
-        return pickled
-    except (TypeError, pickle.PicklingError) as problem:
-        why = describe_failure(obj, "the value", problem)
-        raise TypeError(why) from problem
