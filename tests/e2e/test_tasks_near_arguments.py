@@ -145,7 +145,8 @@ def test_results_of_actors_and_generators(nodes: Nodes) -> None:
         yield np.zeros(1_000_000)
         yield np.zeros(1_000_000)
 
-    maker = Maker.options(scheduling_strategy=nodes.on("third")).remote()
+    kind: Any = Maker
+    maker = kind.options(scheduling_strategy=nodes.on("third")).remote()
     assert nodes.where(takes.remote(maker.make.remote())) == ["third"]
     for ref in stream.options(scheduling_strategy=nodes.on("second")).remote():
         assert nodes.where(takes.remote(ref)) == ["second"]

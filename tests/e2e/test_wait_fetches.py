@@ -126,7 +126,8 @@ def test_in_an_event_loop(two: Two) -> None:
             done, left = await asyncio.wait([asyncio.wrap_future(ref.future()) for ref in refs], timeout=60)
             return len(done) - len(left)
 
-    loop = Loop.options(scheduling_strategy=NodeAffinitySchedulingStrategy(two.first, soft=False)).remote()
+    kind: Any = Loop
+    loop = kind.options(scheduling_strategy=NodeAffinitySchedulingStrategy(two.first, soft=False)).remote()
     refs = [two.make() for _ in range(2)]
     assert eagleray.get(loop.waits.remote(refs), timeout=60) == 2
     assert all(map(two.is_here, refs))
