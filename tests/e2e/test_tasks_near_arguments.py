@@ -148,7 +148,8 @@ def test_results_of_actors_and_generators(nodes: Nodes) -> None:
     kind: Any = Maker
     maker = kind.options(scheduling_strategy=nodes.on("third")).remote()
     assert nodes.where(takes.remote(maker.make.remote())) == ["third"]
-    for ref in stream.options(scheduling_strategy=nodes.on("second")).remote():
+    items: Any = stream.options(scheduling_strategy=nodes.on("second")).remote()
+    for ref in items:
         assert nodes.where(takes.remote(ref)) == ["second"]
 
 
