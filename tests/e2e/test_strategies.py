@@ -110,14 +110,14 @@ def test_large_arguments_come_first(nodes: Nodes) -> None:
     """A task runs where its large argument is, although its own node has room."""
     third = Affinity(nodes.ids["third"], soft=False)
     made = eagleray.remote(scheduling_strategy=third)(lambda: np.zeros(1_000_000)).remote()
-    eagleray.wait([made])
+    eagleray.wait([made], fetch_local=False)
     takes = eagleray.remote(lambda x: (here(), x.nbytes))
     assert eagleray.get(takes.remote(made)) == (nodes.ids["third"], 8_000_000)
     mine = eagleray.put(np.zeros(1_000_000))
     assert eagleray.get(takes.options(num_cpus=2).remote(mine)) == (nodes.ids["first"], 8_000_000)
     both = eagleray.remote(num_cpus=1.5)(lambda x, y: here())
     more = eagleray.remote(scheduling_strategy=third)(lambda: np.zeros(2_000_000)).remote()
-    eagleray.wait([more])
+    eagleray.wait([more], fetch_local=False)
     assert eagleray.get(both.remote(mine, more)) == nodes.ids["third"]
 
 

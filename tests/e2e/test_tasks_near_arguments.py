@@ -34,13 +34,13 @@ class Nodes:
             self.cluster.shutdown()
             raise
 
-    def on(self, name: str) -> dict[str, Any]:
-        """The options of a task that runs on one node alone."""
-        return {"scheduling_strategy": NodeAffinitySchedulingStrategy(self.ids[name], soft=False)}
+    def on(self, name: str) -> NodeAffinitySchedulingStrategy:
+        """The strategy of a task that runs on one node alone."""
+        return NodeAffinitySchedulingStrategy(self.ids[name], soft=False)
 
     def make(self, name: str, size: int = 1_000_000) -> Any:
         """A value of so many bytes, which lies on one node only."""
-        ref = make.options(**self.on(name)).remote(size)
+        ref = make.options(scheduling_strategy=self.on(name)).remote(size)
         eagleray.wait([ref], fetch_local=False)
         return ref
 
@@ -102,21 +102,21 @@ def test_a_task_without_large_arguments_stays_here(nodes: Nodes) -> None:
 
 def test_an_argument_that_is_not_made_yet(nodes: Nodes) -> None:
     for name in ("third", "second"):
-        assert nodes.where(takes.remote(make.options(**nodes.on(name)).remote(300_000))) == [name]
+        assert nodes.where(takes.remote(make.options(scheduling_strategy=nodes.on(name)).remote(300_000))) == [name]
 
 
 def test_most_bytes_decide(nodes: Nodes) -> None:
     mine = eagleray.put(np.zeros(2_000_000, np.uint8))
     assert nodes.where(takes.remote(nodes.make("second"), nodes.make("third", 600_000))) == ["second"]
-    two = [nodes.make("third", 600_000) for _ in range(2)]
-    assert nodes.where(takes.remote(nodes.make("second"), *two)) == ["third"]
+    parts = [nodes.make("third", 600_000) for _ in range(2)]
+    assert nodes.where(takes.remote(nodes.make("second"), *parts)) == ["third"]
     assert nodes.where(takes.remote(nodes.make("second"), mine)) == ["first"]
     assert nodes.where(takes.remote(nodes.make("third", 3_000_000), mine)) == ["third"]
 
 
 def test_copies_on_other_nodes_count(nodes: Nodes) -> None:
     one, other = nodes.make("second"), nodes.make("third")
-    assert nodes.where(takes.options(**nodes.on("third")).remote(one)) == ["third"]
+    assert nodes.where(takes.options(scheduling_strategy=nodes.on("third")).remote(one)) == ["third"]
     assert nodes.where(takes.remote(one, other)) == ["third"]
 
 
@@ -131,7 +131,7 @@ def test_borrowed_arguments(nodes: Nodes) -> None:
     for at in ("first", "second", "third"):
         for name in ("second", "third"):
             ref = nodes.make(name)
-            assert nodes.where(passes_on.options(**nodes.on(at)).remote([ref])) == [name], at
+            assert nodes.where(passes_on.options(scheduling_strategy=nodes.on(at)).remote([ref])) == [name], at
 
 
 def test_results_of_actors_and_generators(nodes: Nodes) -> None:
@@ -145,9 +145,11 @@ def test_results_of_actors_and_generators(nodes: Nodes) -> None:
         yield np.zeros(1_000_000)
         yield np.zeros(1_000_000)
 
-    maker = Maker.options(**nodes.on("third")).remote()
+    kind: Any = Maker
+    maker = kind.options(scheduling_strategy=nodes.on("third")).remote()
     assert nodes.where(takes.remote(maker.make.remote())) == ["third"]
-    for ref in stream.options(**nodes.on("second")).remote():
+    items: Any = stream.options(scheduling_strategy=nodes.on("second")).remote()
+    for ref in items:
         assert nodes.where(takes.remote(ref)) == ["second"]
 
 
@@ -162,7 +164,7 @@ def test_without_room_another_node_is_used_at_once(nodes: Nodes, tmp_path: Path)
 def test_a_full_node_is_not_waited_for(nodes: Nodes, tmp_path: Path) -> None:
     ref = nodes.make("third")
     until(lambda: eagleray.available_resources().get("CPU") == 12.0)
-    full = [holds.options(**nodes.on("third")).remote(tmp_path) for _ in range(4)]
+    full = [holds.options(scheduling_strategy=nodes.on("third")).remote(tmp_path) for _ in range(4)]
     until(lambda: len(list(tmp_path.iterdir())) == 4)
     assert nodes.where(takes.remote(ref)) == ["first"]
     (tmp_path / "go").touch()
@@ -171,7 +173,7 @@ def test_a_full_node_is_not_waited_for(nodes: Nodes, tmp_path: Path) -> None:
 
 def test_strategies_that_say_where_come_first(nodes: Nodes, tmp_path: Path) -> None:
     ref = nodes.make("third")
-    assert nodes.where(takes.options(**nodes.on("second")).remote(ref)) == ["second"]
+    assert nodes.where(takes.options(scheduling_strategy=nodes.on("second")).remote(ref)) == ["second"]
     spread = [holds.options(scheduling_strategy="SPREAD").remote(tmp_path, ref) for _ in range(3)]
     until(lambda: len(list(tmp_path.iterdir())) == 3)
     (tmp_path / "go").touch()

@@ -43,11 +43,11 @@ class Two:
             self.cluster.shutdown()
             raise
         self.first = eagleray.get_runtime_context().get_node_id()
-        self.there = {"scheduling_strategy": NodeAffinitySchedulingStrategy(self.second, soft=False)}
+        self.there = NodeAffinitySchedulingStrategy(self.second, soft=False)
 
     def make(self, size: int = 1_000_000) -> Any:
         """A value that lies on the second node only."""
-        ref = make.options(**self.there).remote(size)
+        ref = make.options(scheduling_strategy=self.there).remote(size)
         assert eagleray.wait([ref], fetch_local=False) == ([ref], [])
         assert self.holders(ref) == [self.second]
         return ref
@@ -89,7 +89,7 @@ def test_waits_without_patience_begin_to_fetch(two: Two) -> None:
 
 
 def test_what_is_here_does_not_wait_for_what_is_not(two: Two, tmp_path: Path) -> None:
-    here, late = eagleray.put(np.zeros(1_000_000)), awaits.options(**two.there).remote(tmp_path)
+    here, late = eagleray.put(np.zeros(1_000_000)), awaits.options(scheduling_strategy=two.there).remote(tmp_path)
     away = two.make()
     assert eagleray.wait([late, away, here], timeout=60)[0] in ([here], [away])  # whichever is here first
     ready, left = eagleray.wait([late, away, here], num_returns=2, timeout=60)
@@ -115,7 +115,7 @@ def test_a_borrower_fetches(two: Two) -> None:
         return len(ready) - len(left)
 
     mine = eagleray.put(np.zeros(1_000_000))
-    assert eagleray.get(borrows.options(**two.there).remote([mine, two.make()]), timeout=60) == 2
+    assert eagleray.get(borrows.options(scheduling_strategy=two.there).remote([mine, two.make()]), timeout=60) == 2
     until(lambda: two.second in two.holders(mine))
 
 
@@ -126,14 +126,15 @@ def test_in_an_event_loop(two: Two) -> None:
             done, left = await asyncio.wait([asyncio.wrap_future(ref.future()) for ref in refs], timeout=60)
             return len(done) - len(left)
 
-    loop = Loop.options(scheduling_strategy=NodeAffinitySchedulingStrategy(two.first, soft=False)).remote()
+    kind: Any = Loop
+    loop = kind.options(scheduling_strategy=NodeAffinitySchedulingStrategy(two.first, soft=False)).remote()
     refs = [two.make() for _ in range(2)]
     assert eagleray.get(loop.waits.remote(refs), timeout=60) == 2
     assert all(map(two.is_here, refs))
 
 
 def test_many_values(two: Two) -> None:
-    refs = [make.options(**two.there).remote(200_000) for _ in range(100)]
+    refs = [make.options(scheduling_strategy=two.there).remote(200_000) for _ in range(100)]
     left = list(refs)
     while left:
         ready, left = eagleray.wait(left, timeout=60)
