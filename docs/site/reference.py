@@ -67,6 +67,7 @@ ELSEWHERE = {
     "eagleray.dashboard.modules.job.pydantic_models": "eagleray.job_submission",
     "eagleray.dashboard.modules.job.sdk": "eagleray.job_submission",
     "eagleray.experimental.internal_kv": "for libraries that import it",
+    "eagleray.experimental.queue": "eagleray.util.queue",
     "eagleray.experimental.state": "eagleray.util.state",
     "eagleray.experimental.state.api": "eagleray.util.state",
     "eagleray.experimental.state.common": "eagleray.util.state",

@@ -223,7 +223,7 @@ def test_lost_objects_are_computed_on_nodes_with_the_labels(nodes: Cluster) -> N
 
     first = nodes.add_node(num_cpus=1, node_name="first", labels={"zone": "lost"})
     made = makes.remote()
-    eagleray.wait([made], timeout=60)
+    eagleray.wait([made], timeout=60, fetch_local=False)
     second = nodes.add_node(num_cpus=1, node_name="second", labels={"zone": "lost"})
     nodes.remove_node(first, allow_graceful=False)
     assert eagleray.get(made, timeout=60)[0] == "second"
