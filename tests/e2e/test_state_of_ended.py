@@ -11,6 +11,7 @@ from typing import Any
 
 import eagleray as ray
 import pytest
+from eagleray._private.state import process
 from eagleray.util import state
 from eagleray.util.state import common
 from eagleray.util.state.exception import RayStateApiException
@@ -164,7 +165,7 @@ def test_command_shows_the_log_of_a_task() -> None:
     ref = speak.remote("for the command")
     ray.get(ref)
     shows(ref, "for the command\n")
-    folder = ray._private.state.process.session.session_dir  # type: ignore[attr-defined,union-attr]
+    folder = process.require().session_dir
     program = "from eagleray._private.cli import main; main()"
     command = [sys.executable, "-c", program, "logs", "task", "--address", folder]
     done = subprocess.run(
@@ -232,7 +233,7 @@ def test_repr_of_an_actor_living_and_dead() -> None:
 
     assert (shown(actor), shown(chorus)) == ("Speaker\nr", "")
     ray.kill(actor)
-    until(lambda: state.get_actor(actor._actor_id.hex()).state == "DEAD")  # type: ignore[union-attr]
+    until(lambda: (row := state.get_actor(actor._actor_id.hex())) is not None and row.state == "DEAD")
     until(lambda: shown(actor) == "Speaker\nr")
 
 
@@ -273,7 +274,8 @@ def test_creations_of_actors_are_tasks() -> None:
         ("Waits.__init__", "FINISHED", None),
         ("Waits.__init__", "PENDING_NODE_ASSIGNMENT", None),
     ]
-    assert state.get_task(ray.get(whole.task.remote())).name == "Whole.__init__"  # type: ignore[union-attr]
+    creation = state.get_task(ray.get(whole.task.remote()))
+    assert creation is not None and creation.name == "Whole.__init__"
     summary = state.summarize_tasks()["cluster"]["summary"]
     assert summary["Waits.__init__"] == {
         "func_or_class_name": "Waits.__init__",

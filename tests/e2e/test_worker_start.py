@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +36,31 @@ def workers_of(zygote: int) -> set[int]:
     return found
 
 
-def test_a_worker_has_few_pages_of_its_own(fresh: Any) -> None:
+def test_a_worker_has_few_pages_of_its_own() -> None:
+    """The driver is a program of its own: its zygote imports what it has imported, and each library costs pages."""
     pytest.importorskip("numpy")
+    source = """
+        import os
+        import numpy
+        import eagleray
 
-    @fresh.remote(num_cpus=0)
-    class Idle:
-        def pid(self) -> int:
-            return os.getpid()
+        @eagleray.remote(num_cpus=0)
+        class Idle:
+            def pid(self):
+                return os.getpid()
 
-    fresh.init(**LOCAL)
-    actors = [Idle.remote() for _ in range(4)]
-    pids = fresh.get([actor.pid.remote() for actor in actors])
-    assert max(map(private_mb, pids)) < 7  # 5.3 on a quiet machine, 6.1 beside other work
+        eagleray.init(address="local", num_cpus=2)
+        actors = [Idle.remote() for _ in range(4)]
+        print(*eagleray.get([actor.pid.remote() for actor in actors]), flush=True)
+        input()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        sizes = [private_mb(int(pid)) for pid in driver.stdout.readline().split()]
+        driver.communicate("\n", timeout=60)
+    assert len(sizes) == 4
+    assert max(sizes) < 6
 
 
 def test_the_library_is_in_the_zygote_and_go_is_not(fresh: Any) -> None:

@@ -33,7 +33,7 @@ type Host[T, C any] interface {
 	Pump(k *Class[T, C])
 	// Waits is told that the queue of a class begins to wait for leases. It returns the number of the look that came last.
 	Waits() uint32
-	// Large names in a want the largest arguments of a task that lie in a store, at most MaxLarge, the largest first.
+	// Large names in a want the largest arguments of a task that lie in a store, at most wire.MaxLarge, the largest first.
 	Large(t *T, w *wire.LeaseWant)
 	// ReadyMs returns when a task began to wait for its first choice, as Ms counts.
 	ReadyMs(t *T) uint32

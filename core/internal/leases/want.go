@@ -9,9 +9,6 @@ import (
 // MaxWant bounds how many leases a class asks for at a time.
 const MaxWant = 1000
 
-// MaxLarge is how many large arguments of its oldest task a class names when it asks for leases.
-const MaxLarge = 32
-
 // Next returns the lease that gets the next task of the class's queue, nil when none has room or the queue is empty.
 func (p *Pool[T, C]) Next(k *Class[T, C]) *Lease[T, C] {
 	if k.Queue.Len() == 0 {

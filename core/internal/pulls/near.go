@@ -9,9 +9,6 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// mostLarge is how many arguments of a want are looked at.
-const mostLarge = 32
-
 // bytesOn is how many bytes of arguments a node holds.
 type bytesOn struct {
 	node  dir.Node
@@ -26,7 +23,7 @@ func (p *Pulls) Near(w *wire.LeaseWant, most int) (nodes []uint32) {
 		return nil
 	}
 	var on []bytesOn
-	for i, raw := range w.Large[:min(len(w.Large), mostLarge)] {
+	for i, raw := range w.Large[:min(len(w.Large), wire.MaxLarge)] {
 		id, err := ids.ParseObject(raw)
 		if err != nil {
 			continue

@@ -20,18 +20,18 @@ func NewChannel(c *Submitter, addr string) *Channel {
 	worker, err := wire.ParseAddress(addr) // what is no address leads nowhere
 	o := &Channel{c: c, addr: addr}
 	if err == nil && worker.Node() != c.Self.Node() {
-		o.far, o.node = true, worker.Node()
+		o.node = worker.Node()
 	}
 	return o
 }
 
 // Far reports whether the worker is on another node.
-func (o *Channel) Far() bool { return o.far }
+func (o *Channel) Far() bool { return o.node != 0 }
 
 // count counts n more calls, or fewer, that were sent and not answered.
 func (o *Channel) count(n int) {
 	o.c.Sent += n
-	if o.far {
+	if o.Far() {
 		o.c.sentFar += n
 	}
 }

@@ -38,7 +38,7 @@ func (c *pool) Waits() uint32 {
 
 // Large implements leases.Host.
 func (c *pool) Large(t *Task, w *wire.LeaseWant) {
-	for _, o := range t.Largest(leases.MaxLarge) {
+	for _, o := range t.Largest(wire.MaxLarge) {
 		w.Large, w.Sizes = append(w.Large, o.ID.Raw()), append(w.Sizes, o.Size())
 		w.Homes = append(w.Homes, c.table.HomeNumber(o))
 	}

@@ -97,8 +97,7 @@ type Channel struct {
 	addr   string             // the worker's
 	seq    uint32             // number of the latest call
 	unsent uint32             // number of the first call that was queued since all bytes had left; 0: none was
-	far    bool               // the worker is on another node,
-	node   uint32             // with this number; 0: it is on this one
+	node   uint32             // the number of the other node on which the worker is; 0: it is on this one
 	sent   queue.Window[Task] // the calls that were sent and not answered, by number
 	known  templates.Known    // the templates and functions that the worker has
 	number uint32             // of an actor: what its worker knows this connection by

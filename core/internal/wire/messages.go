@@ -177,6 +177,9 @@ type Alternative struct {
 	Code           []byte // id of the object with the other class, of which the state keeps a copy; empty: Template has the class
 }
 
+// MaxLarge is how many large arguments of its oldest task a class names when it asks for leases.
+const MaxLarge = 32
+
 // LeaseWant says how many leases of a class the sender would take now beside
 // those it holds. Each lease that is granted, offered elsewhere or refused lowers
 // it by one; a new want replaces it.
@@ -189,7 +192,7 @@ type LeaseWant struct {
 	Due   int   // how many of Want, the oldest ones, have waited for AfterMs: an alternative may serve them
 	DueMs int64 // in how many milliseconds the next one will have; 0: the sender does not say. Only for texts
 
-	Large [][]byte // ids of the stored arguments of the oldest task, the largest first; at most 32. It had better run where they are
+	Large [][]byte // ids of the stored arguments of the oldest task, the largest first; at most MaxLarge. It had better run where they are
 	Sizes []uint64 // how many bytes each of them has; empty: the sender does not say
 	Homes []uint32 // the number of the node where the sender believes that each of them is; empty, or 0: it does not say
 

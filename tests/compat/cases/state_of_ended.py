@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -253,7 +254,7 @@ def log_of_a_task(ray: Any) -> None:
     for number, ref in enumerate(refs):
         row_of(ray, ref, ended)
         task_id = ref.task_id().hex()
-        print(repr(eventually(lambda task_id=task_id: log(ray, task_id=task_id), f"a{number}\nb{number}\n")))  # type: ignore[misc]
+        print(repr(eventually(partial(log, ray, task_id=task_id), f"a{number}\nb{number}\n")))
         print(repr(log(ray, task_id=task_id, suffix="err")), repr(log(ray, task_id=task_id, tail=1)))
 
 

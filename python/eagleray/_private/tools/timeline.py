@@ -39,8 +39,8 @@ def timeline(filename: str | None = None) -> list[dict[str, Any]] | None:
     """Returns when calls ran in the workers of the cluster.
 
     Each event has the form of a complete event of Chrome's trace viewer: times in microseconds, ``pid`` for the
-    machine and ``tid`` for the process. ``task::NAME`` is a whole call. Each worker remembers its last 1,024 calls,
-    and those of a worker that has ended are the last 64.
+    machine and ``tid`` for the process. ``task::NAME`` is a whole call. Each worker remembers its last 1,024 calls.
+    Of a worker that has left by itself the last 64 are known, and of one that was killed none.
 
     A program that starts with ``EAGLERAY_TRACE`` set to a folder records more: the events are all calls of this
     session in this machine's processes then, with their submission and their steps as events of their own, and
